@@ -43,7 +43,7 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def server(folder, serve):
     """The demo data for whoever has the token: nobody else sees it."""
-    entry = {"name": "ada", "sha256": hashlib.sha256(TOKEN.encode()).hexdigest(), "scopes": ["read", "write"]}
+    entry = {"name": "ada", "sha256": hashlib.sha256(TOKEN.encode()).hexdigest(), "scopes": ["read", "write"], "datasets": ["demo"]}
     tokens = folder / "tokens.json"
     tokens.write_text(json.dumps({"tokens": [entry]}))
     tokens.chmod(0o600)
