@@ -26,6 +26,7 @@
 #include "server/request/rates.h"
 #include "server/request/jwts.h"
 #include "server/request/route.h"
+#include "server/request/signing.h"
 #include "server/request/known.h"
 #include "server/request/tokens.h"
 #include "server/request/verdicts.h"
@@ -222,8 +223,7 @@ static void reload_keys(struct zd_server *server)
     struct zd_error err = {0};
     const char *path = server->config->settings.access_signing_keys_file;
     if (zd_signing_keys_read(path, &keys, &err) == ZD_OK) {
-        zd_signing_keys_free(server->signing_keys);
-        server->signing_keys = keys;
+        zd_signing_replace_keys(server, keys);
     } else {
         zd_log(&server->log, ZD_LOG_ERROR, "reload: %s; the last good keys stay", err.text);
     }
@@ -457,6 +457,7 @@ enum zd_status zd_start_begin(
     zd_list_init(&server->retired);
     zd_list_init(&server->caches);
     zd_list_init(&server->tokens_wanted);
+    zd_list_init(&server->signed_urls);
     const enum zd_status status = begin_server(server, err);
     if (status != ZD_OK) {
         zd_start_end(server);

@@ -112,6 +112,29 @@ enum zd_status zd_signing_keys_parse(
     return ZD_OK;
 }
 
+/* Secrets are not kept as they were read: what they make of a text tells them apart. */
+static bool is_same(const struct zd_signing_key *a, const struct zd_signing_key *b)
+{
+    static const uint8_t text[] = "zarrd";
+    const struct zd_span bytes = {.ptr = text, .len = sizeof text};
+    uint8_t of_a[ZD_DIGEST_BYTES];
+    uint8_t of_b[ZD_DIGEST_BYTES];
+    return zd_hmac_of(a->hmac, bytes, of_a) == ZD_OK && zd_hmac_of(b->hmac, bytes, of_b) == ZD_OK &&
+           zd_digest_is_same(of_a, of_b);
+}
+
+bool zd_signing_keys_stay(const struct zd_signing_keys *older, const struct zd_signing_keys *newer)
+{
+    for (size_t i = 0; older != NULL && i < older->n; i++) {
+        const struct zd_signing_key *key = &older->key[i];
+        const struct zd_signing_key *now = zd_signing_keys_find(newer, zd_span_of(key->id));
+        if (now == NULL || !is_same(key, now)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 enum zd_status zd_signing_keys_read(
     const char *path, struct zd_signing_keys **ret_keys, struct zd_error *err)
 {

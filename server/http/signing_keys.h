@@ -50,6 +50,10 @@ ZD_RESULT zd_signing_keys_read(
 void zd_signing_keys_free(struct zd_signing_keys *keys);
 ZD_OWN(zd_signing_keys, zd_signing_keys_free);
 
+/** Whether every older key is among the newer ones, with the same secret. Both may be NULL: there
+ * are none. Thread: any, one at a time. */
+bool zd_signing_keys_stay(const struct zd_signing_keys *older, const struct zd_signing_keys *newer);
+
 /** The key of that id, or NULL. keys may be NULL. Thread: any. */
 const struct zd_signing_key *zd_signing_keys_find(
     const struct zd_signing_keys *keys, struct zd_span id);

@@ -171,5 +171,23 @@ struct zd_identity *zd_signing_identify(struct zd_request *req)
     const bool is_good = zd_signed_url_verify(
         req->server->signing_keys, &url, req->signature, (uint64_t)now.tv_sec, &expires_s);
     ZD_AUTO(zd_identity) signer = is_good && is_path ? signer_of(req->server, &named) : NULL;
-    return signer == NULL || zd_identity_is_over(signer) ? NULL : make_identity(signer, expires_s);
+    if (signer == NULL || zd_identity_is_over(signer)) {
+        return NULL;
+    }
+    struct zd_identity *identity = make_identity(signer, expires_s);
+    if (identity != NULL) {
+        zd_list_push_back(&req->server->signed_urls, &identity->link);
+    }
+    return identity;
+}
+
+void zd_signing_replace_keys(struct zd_server *server, struct zd_signing_keys *newer)
+{
+    const bool all_stay = zd_signing_keys_stay(server->signing_keys, newer);
+    struct zd_list *link = NULL;
+    while (!all_stay && (link = zd_list_pop_front(&server->signed_urls)) != NULL) {
+        ZD_CONTAINER(link, struct zd_identity, link)->is_revoked = true;
+    }
+    zd_signing_keys_free(server->signing_keys);
+    server->signing_keys = newer;
 }

@@ -9,6 +9,8 @@
 #include "core/base/digest.h"
 #include "server/request/request.h"
 
+struct zd_signing_keys;
+
 /**
  * Name the client of a request as a signer.
  *
@@ -26,5 +28,14 @@ ZD_RESULT zd_signing_name(const struct zd_request *req, struct zd_span dataset, 
  * @return a reference; NULL: it is not what was signed, or its time or its signer's is over
  */
 struct zd_identity *zd_signing_identify(struct zd_request *req);
+
+/**
+ * Put newer signing keys in the place of the server's. When an older key is gone, or has another
+ * secret, every answer to a signed URL that is under way ends: a client whose URL is still good
+ * asks again.
+ *
+ * @param newer taken over; NULL: there are none
+ */
+void zd_signing_replace_keys(struct zd_server *server, struct zd_signing_keys *newer);
 
 #endif

@@ -63,6 +63,7 @@ struct zd_server {
     struct zd_list tokens_wanted;     /* struct zd_wait: while tokens_are_coming */
     struct zd_jwts *jwts;             /* owned; NULL: access.jwks_file and jwks_url name no keys */
     struct zd_signing_keys *signing_keys; /* owned; NULL: access.signing_keys_file names none */
+    struct zd_list signed_urls;           /* link of struct zd_identity: in use */
     struct zd_workers workers;
     struct zd_locks *locks;
     struct zd_rests *rests;

@@ -59,14 +59,14 @@ class Place:
     """A server with tokens and keys that a test changes."""
 
     def __init__(self, serve, folder, *arguments, audit=None):
-        self.tokens, self.jwks, keys = folder / "tokens.json", folder / "jwks.json", folder / "keys.json"
+        self.tokens, self.jwks, self.signing_keys = folder / "tokens.json", folder / "jwks.json", folder / "keys.json"
         self.key = jose.Key(folder, "k1", "EdDSA")
         write_secret(self.tokens, {"tokens": []})
-        write_secret(keys, {"keys": [KEY]})
+        write_secret(self.signing_keys, {"keys": [KEY]})
         self.jwks.write_bytes(jose.jwks(self.key))
         datasets = {name: {"location": str(make_store(folder / name)), "writable": name != "r", "access": "private" if name == "p" else "public"}
                     for name in "wpr"}
-        settings = {"access.tokens_file": self.tokens, "access.signing_keys_file": keys, "access.jwks_file": self.jwks}
+        settings = {"access.tokens_file": self.tokens, "access.signing_keys_file": self.signing_keys, "access.jwks_file": self.jwks}
         self.server = serve(*(word for name, path in settings.items() for word in ("--set", f"{name}={path}")), *ISSUED, *arguments,
                             config={"datasets": datasets, **({"log": {"audit_file": str(audit)}} if audit else {})})
 
@@ -76,6 +76,11 @@ class Place:
         write_secret(self.tokens, {"tokens": [*entries, mark]})
         self.server.process.send_signal(signal.SIGHUP)
         wait_until(lambda: self.server.get("/v1", bearer(f"{mark['name']}-secret")).status == 200)
+
+    def set_signing_keys(self, *keys):
+        """These keys count, and no other; the first one signs."""
+        write_secret(self.signing_keys, {"keys": list(keys)})
+        self.server.process.send_signal(signal.SIGHUP)
 
     def set_keys(self, *keys):
         marker = self.server.log.count("access.jwks_file: ")
@@ -331,27 +336,57 @@ def test_tokens_of_one_name_sign_nothing(place):
     assert answer.status == 403 and "a name of its own" in answer.json()["detail"]
 
 
+def open_stream(place, who):
+    """The events of a data set by a signed URL, up to the first id."""
+    stream = socket.create_connection(("127.0.0.1", place.server.port), timeout=DEADLINE_S)
+    stream.sendall(f"GET {place.sign(who, '/v1/datasets/w/events')} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+    seen = b""
+    while b"id:" not in seen:
+        seen += stream.recv(65536)
+    return stream
+
+
+def read_to_the_end(stream):
+    """The last chunk, or the end of the connection."""
+    seen = b""
+    while not seen.endswith(b"0\r\n\r\n") and (more := stream.recv(65536)):
+        seen += more
+
+
+def goes_on(stream):
+    stream.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        while stream.recv(65536):
+            pass
+    return True
+
+
 def test_an_answer_ends_with_the_credential_that_signed_it(place, tmp_path):
     token = place.key.token("read", sub="eve")
     place.give(entry("ada", "read"), entry("bob", "read"))
-    streams = {}
-    for who in ("ada-secret", "bob-secret", token):
-        streams[who] = socket.create_connection(("127.0.0.1", place.server.port), timeout=DEADLINE_S)
-        streams[who].sendall(f"GET {place.sign(who, '/v1/datasets/w/events')} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
-        seen = b""
-        while b"id:" not in seen:
-            seen += streams[who].recv(65536)
+    streams = {who: open_stream(place, who) for who in ("ada-secret", "bob-secret", token)}
     place.give(entry("bob", "read"))
     place.set_keys(jose.Key(tmp_path, "k2", "EdDSA"))
     for who in ("ada-secret", token):
-        while streams[who].recv(65536):  # the last chunk, then the end
-            pass
-    streams["bob-secret"].setblocking(False)
-    with pytest.raises(BlockingIOError):  # it goes on
-        while streams["bob-secret"].recv(65536):
-            pass
+        read_to_the_end(streams[who])
+    assert goes_on(streams["bob-secret"])
     for stream in streams.values():
         stream.close()
+
+
+def test_an_answer_ends_with_the_key_that_signed_its_url(place):
+    place.give(entry("ada", "read"))
+    newer = {"id": "newer", "secret": base64.b64encode(bytes(32)).decode()}
+    stream = open_stream(place, "ada-secret")
+    url = place.sign("ada-secret", "/zarr/w/a/zarr.json")
+    place.set_signing_keys(newer, KEY)
+    wait_until(lambda: "key=newer" in place.sign("ada-secret", "/zarr/w/a/zarr.json"))
+    assert goes_on(stream) and place.server.get(url).status == 200
+    stream.setblocking(True)
+    place.set_signing_keys(newer)
+    read_to_the_end(stream)
+    assert place.server.get(url).status == 401
+    stream.close()
 
 
 def test_a_url_that_is_signed_has_a_line(place, tmp_path):

@@ -72,6 +72,35 @@ START_TEST(signing_keys_refuse_what_they_do_not_understand_and_repeat_no_secret)
 }
 END_TEST
 
+#define KEY_OF(id, secret) "{\"id\": \"" id "\", \"secret\": \"" secret "\"}"
+#define OTHER_32           "//////////////////////////////////////////8="
+
+static const struct {
+    const char *newer; /* NULL: there are none */
+    bool stay;
+} rotations[] = {
+    {"{\"keys\": [" KEY_OF("a", SECRET_32) "]}", true},
+    {"{\"keys\": [" KEY_OF("b", OTHER_32) ", " KEY_OF("a", SECRET_32) "]}", true},
+    {"{\"keys\": [" KEY_OF("a", OTHER_32) "]}", false}, /* another secret of the same id */
+    {"{\"keys\": [" KEY_OF("b", SECRET_32) "]}", false},
+    {NULL, false},
+};
+
+START_TEST(older_keys_stay_or_one_of_them_is_gone)
+{
+    ZD_AUTO(zd_signing_keys) older = NULL;
+    ZD_AUTO(zd_signing_keys) newer = NULL;
+    const struct zd_span text = zd_span_of("{\"keys\": [" KEY_OF("a", SECRET_32) "]}");
+    ck_assert_int_eq(zd_signing_keys_parse(text, &older, NULL), ZD_OK);
+    if (rotations[_i].newer != NULL) {
+        const struct zd_span found = zd_span_of(rotations[_i].newer);
+        ck_assert_int_eq(zd_signing_keys_parse(found, &newer, NULL), ZD_OK);
+    }
+    ck_assert_int_eq(zd_signing_keys_stay(older, newer), rotations[_i].stay);
+    ck_assert(zd_signing_keys_stay(NULL, older));
+}
+END_TEST
+
 static enum zd_status parse(void *context)
 {
     ZD_AUTO(zd_signing_keys) keys = NULL;
@@ -91,5 +120,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, signing_keys_are_found_by_their_ids);
     tcase_add_loop_test(tests, signing_keys_refuse_what_they_do_not_understand_and_repeat_no_secret,
         0, ZD_COUNT_OF(refused));
+    tcase_add_loop_test(tests, older_keys_stay_or_one_of_them_is_gone, 0, ZD_COUNT_OF(rotations));
     tcase_add_test(tests, signing_keys_survive_want_of_memory);
 }
