@@ -43,7 +43,7 @@ struct zd_networks_ip zd_networks_ip_of(const struct sockaddr *address);
 /** The way back, with port 0. @param ip not none Thread: any. */
 void zd_networks_set_socket(const struct zd_networks_ip *ip, struct sockaddr_storage *ret_address);
 
-/** As text; "unknown" for none. @return `to` Thread: any. */
+/** Writes an address as text; "unknown" for none. @return `to` Thread: any. */
 const char *zd_networks_name_ip(
     const struct zd_networks_ip *ip, char to[ZD_NETWORKS_IP_TEXT_BYTES]);
 

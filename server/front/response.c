@@ -273,7 +273,7 @@ void zd_response_add_representation(const struct zd_request *req,
     }
     add_own(rep, response);
     if (zd_response_may_code(req, rep)) {
-        /* Whatever it is coded in (RFC 9110, 12.5.5). */
+        /* The plain form says so, too (RFC 9110, 12.5.5). */
         zd_dependence_note(req, ZD_DEPENDENCE_ACCEPT_ENCODING);
     }
     zd_caching_add_of(req, rep, response);

@@ -280,7 +280,7 @@ static bool is_secret(struct zd_span word, size_t n_decodings)
     return goes_on; /* nobody encodes so often without a reason */
 }
 
-/* As it was sent, and decoded. */
+/* Keeps a secret as it was sent, and decoded. */
 static void know(struct zd_text *secrets, struct zd_span secret)
 {
     ZD_SCOPED_TEXT(decoded, secret.len);

@@ -165,8 +165,8 @@ static void forget_revoked(struct zd_jwts *jwts)
     }
 }
 
-/* What goes on with tokens ends whose key is no longer there: also with those that were forgotten,
- * since others took their places. */
+/* Streams end with the key of their token, also those of tokens that were forgotten because others
+ * took their places. */
 static void revoke_others(struct zd_jwts *jwts, const struct zd_jwk_set *keys)
 {
     struct zd_list *link = jwts->made.next;

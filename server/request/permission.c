@@ -276,7 +276,7 @@ bool zd_permission_is_blind(const struct zd_request *req)
            req->identity != NULL && !is_granted(req, ZD_IDENTITY_READ, req->dataset);
 }
 
-/* Of a chunk's key, the path may be granted and the array's not. */
+/* A credential may allow the key of a chunk and not its array. */
 static bool is_of_hidden_node(const struct zd_request *req)
 {
     return req->route != NULL && req->route->scope == ZD_SCOPE_WRITE && req->node != NULL &&

@@ -182,7 +182,7 @@ void zd_log(struct zd_log *log, enum zd_log_level level, const char *format, ...
     flush(log);
 }
 
-/* As text, made here alone: most lines do not need it. @return `to`, or "unknown" */
+/* @return `to`, or "unknown" */
 static const char *name_client(const struct zd_access *access, char to[INET6_ADDRSTRLEN])
 {
     const bool has_name =

@@ -64,7 +64,8 @@ static const struct {
 
 START_TEST(near_hosts_are_known_however_they_are_written)
 {
-    ck_assert_msg(zd_transfer_host_is_near(facts[_i].url) == facts[_i].is_near, "%s", facts[_i].url);
+    ck_assert_msg(
+        zd_transfer_host_is_near(facts[_i].url) == facts[_i].is_near, "%s", facts[_i].url);
 }
 END_TEST
 
