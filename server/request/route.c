@@ -9,6 +9,7 @@
 #include "core/base/num.h"
 #include "server/data/dataset.h"
 #include "server/http/escape.h"
+#include "server/http/redact.h"
 #include "server/http/suggest.h"
 #include "server/http/usual_param.h"
 #include "server/request/connection.h"
@@ -287,7 +288,7 @@ static enum zd_next refuse_method(struct zd_request *req, const struct zd_match 
     add_methods(match->route, seen_dataset(req, match->dataset), &allow);
     ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
     zd_text_addf(&detail, "method %.40s is not allowed here (allowed: %s)",
-        req->is_head ? "GET" : req->method, allow.at);
+        req->is_head ? "GET" : zd_redact_word(req->method), allow.at);
     const struct zd_problem problem = {
         .code = "method_not_allowed", .detail = detail.at, .allow = allow.at};
     return zd_respond_problem(req, &problem);
