@@ -1,6 +1,5 @@
 """Shared caches: nobody gets by one what the server would not say, and Vary names all that an answer depends on."""
 
-import hashlib
 import http.client
 import json
 import os
@@ -13,6 +12,7 @@ from arrays import write_values
 from balancers import free_port, program
 from client import DEADLINE_S, wait_until
 from live import ROOT, Answer
+from tokens import bearer, entry, write_tokens
 
 ROUTES = [template for template, item in json.loads((ROOT / "openapi" / "openapi.json").read_text())["paths"].items() if "get" in item]
 SEED = int(os.environ.get("ZARRD_SEED", random.randrange(10**6)))
@@ -49,21 +49,6 @@ TARGETS = ["/", "/v1", "/docs", "/explore/", "/v1/datasets", "/zarr/", "/nope"] 
                    "/zarr/{d}/g/a/zarr.json", "/zarr/{d}/g/a/c/0", "/v1/datasets/{d}/slices/g/a", "/v1/datasets/{d}/slices/g/a?format=json",
                    "/v1/datasets/{d}/slices/g/a?plan=1", "/v1/datasets/{d}/slices/s?arrays=s", "/v1/datasets/{d}/stats/g/a", "/v1/datasets/{d}/nodes/x")
 ]
-
-
-def entry(name, *scopes, **more):
-    """Of the token `NAME-secret`."""
-    return {"name": name, "sha256": hashlib.sha256(f"{name}-secret".encode()).hexdigest(), "scopes": list(scopes), **more}
-
-
-def bearer(name):
-    return {"Authorization": f"Bearer {name}-secret"}
-
-
-def write_tokens(path, *entries):
-    path.write_text(json.dumps({"tokens": list(entries)}))
-    path.chmod(0o600)
-    return path
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from client import DEADLINE_S, until_under_way, wait_until
 from documents import LITTLE, extension, group_document
 from files import TEMPORARY, below
 from live import BINARY, ROOT, Answer
+from tokens import bearer, entry, write_tokens
 
 CHALLENGE = 'Bearer realm="zarrd"'
 BAD_TOKEN = 'Bearer realm="zarrd", error="invalid_token"'
@@ -36,21 +37,6 @@ def writes(method, template):
 
 def target_of(template, dataset):
     return template.replace("{d}", dataset).replace("{path}", "a").replace("{key}", "a/zarr.json")
-
-
-def entry(name, *scopes, **more):
-    """Of the token `NAME-secret`."""
-    return {"name": name, "sha256": hashlib.sha256(f"{name}-secret".encode()).hexdigest(), "scopes": list(scopes), **more}
-
-
-def bearer(name):
-    return {"Authorization": f"Bearer {name}-secret"}
-
-
-def write_tokens(path, *entries):
-    path.write_text(json.dumps({"tokens": list(entries)}))
-    path.chmod(0o600)
-    return path
 
 
 @pytest.fixture(scope="module")
