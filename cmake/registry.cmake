@@ -1,4 +1,4 @@
-# zd_registry(name folder type): every FOLDER/NAME_x.c defines `const struct TYPE TYPE_x`; the generated
+# zd_registry(name folder type): every NAME_x.c in FOLDER or in one of its rooms defines `const struct TYPE TYPE_x`. The generated
 # source lists them all, in the order of their file names, as `zd_NAMEs[]`, ended by NULL. NAME.h is in FOLDER, or in a
 # fourth argument.
 function(zd_registry name folder type)
@@ -6,12 +6,11 @@ function(zd_registry name folder type)
     if(ARGC GREATER 3)
         set(home ${ARGV3})
     endif()
-    file(GLOB members CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/${name}_*.c)
+    file(GLOB_RECURSE members CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/${name}_*.c)
     if(ZD_LEFT_OUT) # files that this build does without
         list(FILTER members EXCLUDE REGEX ${ZD_LEFT_OUT})
     endif()
-    list(FILTER members EXCLUDE REGEX "/store_(plan|disk)\\.c$") # they stand over others: no location is theirs
-    list(SORT members)
+    list(SORT members COMPARE FILE_BASENAME)
     set(declarations "")
     set(entries "")
     foreach(member ${members})

@@ -3,7 +3,7 @@
 #define ZD_DEPLOY_DEMO_WRITE_H
 
 #include "core/base/json.h"
-#include "core/store/store.h"
+#include "core/store/contract/store.h"
 
 #define ZD_DEMO_NODES_MAX 64
 

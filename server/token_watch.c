@@ -2,7 +2,7 @@
 #include "server/token_watch.h"
 
 #include "core/base/own.h"
-#include "server/request/tokens.h"
+#include "server/request/access/tokens.h"
 #include "server/runtime/server.h"
 
 #define SHORT_BYTES (256U << 10) /* of a file: some thousands of tokens, read in some ms */

@@ -5,7 +5,7 @@
 
 #include "core/base/num.h"
 #include "core/base/own.h"
-#include "core/store/store.h"
+#include "core/store/contract/store.h"
 #include "server/config/dataset_config.h"
 #include "server/config/folder.h"
 

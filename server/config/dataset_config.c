@@ -5,7 +5,7 @@
 
 #include "core/base/num.h"
 #include "core/base/own.h"
-#include "core/store/store.h"
+#include "core/store/contract/store.h"
 
 #define SHOWN_BYTES    UINT64_C(128) /* of a name that is refused */
 #define NAME_BYTES_MAX 64

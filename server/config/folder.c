@@ -10,9 +10,9 @@
 #include "core/base/num.h"
 #include "core/base/own.h"
 #include "core/dialect/dialect.h"
-#include "core/store/file_location.h"
-#include "core/store/foreign.h"
-#include "core/store/store.h"
+#include "core/store/file/file_location.h"
+#include "core/store/file/foreign.h"
+#include "core/store/contract/store.h"
 #include "server/config/dataset_config.h"
 
 #define PATH_BYTES_MAX 4096

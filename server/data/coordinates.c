@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/store/path.h"
+#include "core/store/contract/path.h"
 
 static const char *name_of(const struct zd_coordinate_want *want)
 {

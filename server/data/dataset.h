@@ -4,7 +4,7 @@
 #define ZD_DATA_DATASET_H
 
 #include "core/dialect/dialect.h"
-#include "core/store/store.h"
+#include "core/store/contract/store.h"
 #include "server/config/settings.h"
 #include "server/data/speed.h"
 #include "server/runtime/flight.h"

@@ -2,7 +2,7 @@
 #include "server/data/disk_cache.h"
 
 #include "core/base/num.h"
-#include "core/store/disk_tier.h"
+#include "core/store/disk/disk_tier.h"
 #include "server/runtime/server.h"
 
 #define INDEX_PART   64 /* one part of the memory is for the names of files, */

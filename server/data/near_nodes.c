@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "core/store/path.h"
+#include "core/store/contract/path.h"
 #include "server/runtime/server.h"
 
 #define GROUPS_MAX  16   /* on the way: nodes that are deeper get no suggestions */

@@ -6,7 +6,7 @@
 
 #include "core/base/json_token.h"
 #include "core/base/num.h"
-#include "core/dialect/v3_text.h"
+#include "core/dialect/v3/v3_text.h"
 #include "server/data/tag.h"
 #include "server/runtime/server.h"
 

@@ -3,7 +3,7 @@
 #define ZD_DATA_NODE_DOCUMENTS_H
 
 #include "core/dialect/dialect.h"
-#include "core/store/store.h"
+#include "core/store/contract/store.h"
 
 /** In which order they are read. */
 enum zd_node_stage {

@@ -7,7 +7,7 @@
 #include "core/base/hash.h"
 #include "core/base/json.h"
 #include "core/base/num.h"
-#include "core/store/path.h"
+#include "core/store/contract/path.h"
 #include "server/runtime/server.h"
 
 bool zd_parent_groups_says_something(const struct zd_meta *meta)

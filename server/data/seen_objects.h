@@ -6,7 +6,7 @@
 #include "core/array/layout.h"
 #include "core/base/hash.h"
 #include "core/grid/touch.h"
-#include "core/store/store.h"
+#include "core/store/contract/store.h"
 
 /** One stored object. */
 struct zd_seen_object {

@@ -4,7 +4,7 @@
 #define ZD_DATA_TAG_H
 
 #include "core/dialect/meta.h"
-#include "core/store/store.h"
+#include "core/store/contract/store.h"
 #include "server/http/compress.h"
 #include "server/http/conditions.h"
 

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "core/store/path.h"
+#include "core/store/contract/path.h"
 #include "server/data/ahead.h"
 #include "server/data/key_list.h"
 #include "server/runtime/server.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "core/dialect/v3_grid.h"
+#include "core/dialect/v3/v3_grid.h"
 #include "core/grid/scalar.h"
 #include "core/grid/widen.h"
 #include "server/format/format.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "core/store/path.h"
+#include "core/store/contract/path.h"
 #include "server/describe/tree_cursor.h"
 
 #define NODE_BYTES 2048 /* of a node in a listing, estimated */

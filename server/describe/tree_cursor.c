@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/store/store.h"
+#include "core/store/contract/store.h"
 
 #define CURSOR_MARK 'p' /* so that the root's cursor is not empty */
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/dialect/v2_listing_write.h"
+#include "core/dialect/v2/v2_listing_write.h"
 
 const char *zd_tree_document_name(enum zd_tree_format format)
 {

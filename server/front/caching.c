@@ -9,7 +9,7 @@
 
 #include "core/base/num.h"
 #include "server/data/dataset.h"
-#include "server/request/access.h"
+#include "server/request/access/access.h"
 #include "server/request/dependence.h"
 #include "server/request/handler.h"
 #include "server/request/respond.h"

@@ -15,7 +15,7 @@
 #include "server/http/redact.h"
 #include "server/http/signed_url.h"
 #include "server/request/admit.h"
-#include "server/request/audit.h"
+#include "server/request/access/audit.h"
 #include "server/request/connection.h"
 #include "server/request/handler.h"
 #include "server/request/identity.h"

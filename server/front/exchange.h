@@ -25,7 +25,8 @@ bool zd_exchange_is_storing(const struct zd_exchange *exchange);
 /** Run the request's steps for the first time. */
 void zd_exchange_start(struct zd_exchange *exchange);
 
-/** Before the answer leaves: what has become of a change is recorded (server/request/audit.h). */
+/** Before the answer leaves: what has become of a change is recorded
+ * (server/request/access/audit.h). */
 void zd_exchange_audit(struct zd_exchange *exchange);
 
 /** Forget the response: the connection has a reference of its own. */

@@ -15,7 +15,7 @@
 #include "server/describe/chunk_params.h"
 #include "server/describe/node_json.h"
 #include "server/request/admit.h"
-#include "server/request/audit.h"
+#include "server/request/access/audit.h"
 #include "server/request/body.h"
 #include "server/request/connection.h"
 #include "server/request/handler.h"

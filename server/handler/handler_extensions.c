@@ -4,7 +4,7 @@
 #include "core/extension/data_type.h"
 #include "core/extension/extension.h"
 #include "core/grid/dtype.h"
-#include "core/store/store.h"
+#include "core/store/contract/store.h"
 #include "server/format/format.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"

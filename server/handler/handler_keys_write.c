@@ -17,7 +17,7 @@
 #include "server/data/object_cache.h"
 #include "server/data/shard_lookup.h"
 #include "server/request/admit.h"
-#include "server/request/audit.h"
+#include "server/request/access/audit.h"
 #include "server/request/body.h"
 #include "server/request/handler.h"
 #include "server/request/permission.h"

@@ -7,7 +7,7 @@
 #include "server/describe/node_show.h"
 #include "server/http/accept.h"
 #include "server/request/admit.h"
-#include "server/request/audit.h"
+#include "server/request/access/audit.h"
 #include "server/request/body.h"
 #include "server/request/dependence.h"
 #include "server/request/handler.h"

@@ -5,14 +5,14 @@
 
 #include "core/base/num.h"
 #include "server/http/signed_url.h"
-#include "server/request/audit.h"
+#include "server/request/access/audit.h"
 #include "server/request/body.h"
 #include "server/request/client.h"
 #include "server/request/handler.h"
 #include "server/request/identity.h"
 #include "server/request/route.h"
-#include "server/request/signable.h"
-#include "server/request/signing.h"
+#include "server/request/access/signable.h"
+#include "server/request/access/signing.h"
 #include "server/runtime/server.h"
 
 #define URL_BYTES_MAX      (64U << 10)

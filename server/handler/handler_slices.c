@@ -4,7 +4,7 @@
 
 #include "server/describe/node_json.h"
 #include "server/request/admit.h"
-#include "server/request/audit.h"
+#include "server/request/access/audit.h"
 #include "server/request/body.h"
 #include "server/request/handler.h"
 #include "server/request/permission.h"

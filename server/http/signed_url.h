@@ -29,7 +29,7 @@ struct zd_signed_url {
     bool is_prefix;      /* what lies below the path, too */
     bool fixes_query;
     struct zd_span query;      /* as sent, without '?', and without the three */
-    struct zd_span signer;     /* server/request/signing.c says what it is; not empty */
+    struct zd_span signer;     /* server/request/access/signing.c says what it is; not empty */
     const uint8_t *credential; /* ZD_DIGEST_BYTES of the signer's */
     uint64_t expires_s;        /* since 1970-01-01 UTC */
 };

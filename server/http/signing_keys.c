@@ -5,7 +5,7 @@
 
 #include "core/base/base64.h"
 #include "core/base/json.h"
-#include "core/store/secret_file.h"
+#include "core/base/secret_file.h"
 
 #define OPTION         "access.signing_keys_file"
 #define JSON_NODES_MAX 1024

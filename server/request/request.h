@@ -36,7 +36,7 @@ struct zd_request_own {
     size_t n_looked;  /* datasets, of zd_request_want_datasets */
     uint64_t collect_bytes_max;
     bool is_rated;    /* of server/request/rates.c: it pays for what it takes */
-    bool is_audited;  /* of server/request/audit.c: a change that has begun */
+    bool is_audited;  /* of server/request/access/audit.c: a change that has begun */
     bool was_audited; /* all is recorded */
     char
         tag_before[ZD_TAG_BYTES]; /* of what is about to change; "": unknown, or nothing is there */

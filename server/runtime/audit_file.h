@@ -20,7 +20,7 @@ struct zd_audit_file {
     bool is_torn;        /* the last write was cut short: the next one begins a new line */
     bool is_failing;     /* the last write failed, and the log has said so */
     struct zd_text owed; /* lines of what has happened, to be written before any other */
-    /* of server/request/audit.c: credentials that were refused */
+    /* of server/request/access/audit.c: credentials that were refused */
     uint64_t refused_s; /* a second of the loop's time */
     uint64_t n_refused; /* that have a line, in it */
     uint64_t n_omitted; /* that have none; the next line says how many */

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "core/store/store.h"
+#include "core/store/contract/store.h"
 
 void zd_gather_begin(struct zd_gather *gather)
 {

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "core/store/store.h"
+#include "core/store/contract/store.h"
 
 enum zd_next zd_machine_begin(struct zd_machine *machine)
 {

@@ -4,7 +4,7 @@
 
 #include <uv.h>
 
-#include "core/store/remote.h"
+#include "core/store/remote/remote.h"
 #include "server/config/networks.h"
 #include "server/config/settings.h"
 #include "server/runtime/allowance.h"

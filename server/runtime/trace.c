@@ -8,7 +8,7 @@
 #include "core/base/emit.h"
 #include "core/base/hash.h"
 #include "core/base/own.h"
-#include "core/store/transfer.h"
+#include "core/store/transfer/transfer.h"
 #include "server/runtime/metrics.h"
 
 #define REQUEST_BYTES_MAX (64U << 10) /* of the spans of one request */

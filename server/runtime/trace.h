@@ -10,8 +10,8 @@
 #include <uv.h>
 
 #include "core/base/text.h"
-#include "core/store/remote.h"
-#include "core/store/transfer_exchange.h"
+#include "core/store/remote/remote.h"
+#include "core/store/transfer/transfer_exchange.h"
 #include "server/config/settings.h"
 #include "server/http/traceparent.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "core/store/remote_plan.h"
+#include "core/store/remote/remote_plan.h"
 #include "server/data/chunks.h"
 #include "server/request/admit.h"
 #include "server/runtime/server.h"

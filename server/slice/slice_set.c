@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "core/store/path.h"
+#include "core/store/contract/path.h"
 #include "server/request/permission.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"

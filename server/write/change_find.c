@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "server/data/catalog.h"
-#include "core/store/path.h"
+#include "core/store/contract/path.h"
 #include "server/runtime/server.h"
 #include "server/write/change.h"
 

@@ -16,7 +16,7 @@
 #define ZD_WRITE_EDIT_H
 
 #include "core/array/rewrite.h"
-#include "core/store/store.h"
+#include "core/store/contract/store.h"
 #include "server/data/catalog.h"
 #include "server/data/seen_objects.h"
 #include "server/runtime/gather.h"

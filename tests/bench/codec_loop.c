@@ -20,7 +20,7 @@
 #include "core/array/chunk.h"
 #include "core/base/scan.h"
 #include "core/dialect/dialect.h"
-#include "core/store/store.h"
+#include "core/store/contract/store.h"
 #include "tests/bench/bare_codec.h"
 #include "tests/bench/field.h"
 

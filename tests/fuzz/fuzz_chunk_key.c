@@ -1,7 +1,7 @@
 /* Keys of chunks: a byte of rank and one of encoding, then a key. A key that names a chunk names
  * one of the grid, and is the key that the chunk has. */
 #include "core/dialect/chunk_key.h"
-#include "core/store/store.h"
+#include "core/store/contract/store.h"
 #include "tests/fuzz/input.h"
 
 #define RANKS 5

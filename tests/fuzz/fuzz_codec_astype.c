@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_astype: any numbers, and what they are cast to. */
+/* Fuzzes core/codec/numcodecs/codec_astype: any numbers, and what they are cast to. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_base64: texts of any kind. */
+/* Fuzzes core/codec/numcodecs/codec_base64: texts of any kind. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

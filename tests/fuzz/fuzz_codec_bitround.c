@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_bitround: any numbers, rounded. */
+/* Fuzzes core/codec/core/codec_bitround: any numbers, rounded. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

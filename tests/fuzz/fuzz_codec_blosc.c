@@ -1,5 +1,5 @@
-/* Fuzzes core/codec/codec_blosc: headers that lie, blocks that point anywhere, every compressor and
- * filter. */
+/* Fuzzes core/codec/core/codec_blosc: headers that lie, blocks that point anywhere, every
+ * compressor and filter. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

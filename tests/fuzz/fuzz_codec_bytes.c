@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_bytes: byte orders of every kind of element. */
+/* Fuzzes core/codec/core/codec_bytes: byte orders of every kind of element. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_bz2: streams of any kind, one after the other too. */
+/* Fuzzes core/codec/numcodecs/codec_bz2: streams of any kind, one after the other too. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

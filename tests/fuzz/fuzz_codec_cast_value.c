@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_cast_value: any numbers, rounded and bounded in every way. */
+/* Fuzzes core/codec/core/codec_cast_value: any numbers, rounded and bounded in every way. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_categorize: numbers of labels, and of none. */
+/* Fuzzes core/codec/numcodecs/codec_categorize: numbers of labels, and of none. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_conditional: headers of every length, codecs applied or not. */
+/* Fuzzes core/codec/core/codec_conditional: headers of every length, codecs applied or not. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

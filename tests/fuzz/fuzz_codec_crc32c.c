@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_crc32c: a checksum at the end; no byte may change unseen. */
+/* Fuzzes core/codec/core/codec_crc32c: a checksum at the end; no byte may change unseen. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_delta: any integers, and what they become. */
+/* Fuzzes core/codec/numcodecs/codec_delta: any integers, and what they become. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

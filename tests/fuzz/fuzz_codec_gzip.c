@@ -1,4 +1,5 @@
-/* Fuzzes core/codec/codec_gzip: streams of any kind, members one after the other, lengths that lie.
+/* Fuzzes core/codec/core/codec_gzip: streams of any kind, members one after the other, lengths that
+ * lie.
  */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"

@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_json2: lists that are none, strings of every spelling. */
+/* Fuzzes core/codec/numcodecs/codec_json2: lists that are none, strings of every spelling. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_lz4: blocks of any kind, sizes that lie. */
+/* Fuzzes core/codec/numcodecs/codec_lz4: blocks of any kind, sizes that lie. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

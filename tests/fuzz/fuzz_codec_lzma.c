@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_lzma: streams of every format, dictionaries that lie. */
+/* Fuzzes core/codec/numcodecs/codec_lzma: streams of every format, dictionaries that lie. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

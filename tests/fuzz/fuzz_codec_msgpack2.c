@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_msgpack2: lists that are none, lengths of every width. */
+/* Fuzzes core/codec/numcodecs/codec_msgpack2: lists that are none, lengths of every width. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

@@ -1,4 +1,5 @@
-/* Fuzzes core/codec/codec_n5_default: headers of any kind, bodies of any compressor behind them. */
+/* Fuzzes core/codec/n5/codec_n5_default: headers of any kind, bodies of any compressor behind them.
+ */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

@@ -1,4 +1,5 @@
-/* Fuzzes core/codec/codec_n5_lz4: frames and blocks of any kind, sizes and checksums that lie. */
+/* Fuzzes core/codec/n5/codec_n5_lz4: frames and blocks of any kind, sizes and checksums that lie.
+ */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_numcodecs_packbits: any bits, whole bytes or not. */
+/* Fuzzes core/codec/numcodecs/codec_numcodecs_packbits: any bits, whole bytes or not. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_packbits: any bits of elements of any type. */
+/* Fuzzes core/codec/core/codec_packbits: any bits of elements of any type. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

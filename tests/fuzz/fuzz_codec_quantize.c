@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_quantize: any numbers, and what they become. */
+/* Fuzzes core/codec/numcodecs/codec_quantize: any numbers, and what they become. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_reshape: what other codecs do to the new dimensions. */
+/* Fuzzes core/codec/core/codec_reshape: what other codecs do to the new dimensions. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

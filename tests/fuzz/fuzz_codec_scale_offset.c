@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_scale_offset: any numbers, shifted and scaled. */
+/* Fuzzes core/codec/core/codec_scale_offset: any numbers, shifted and scaled. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_sharding_indexed: indexes at either end, with and without checksum,
+/* Fuzzes core/codec/core/codec_sharding_indexed: indexes at either end, with and without checksum,
  * shards within shards. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"

@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_shuffle: any bytes, of any length. */
+/* Fuzzes core/codec/numcodecs/codec_shuffle: any bytes, of any length. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

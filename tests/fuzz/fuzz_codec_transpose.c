@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_transpose: permuted axes, one after the other too. */
+/* Fuzzes core/codec/core/codec_transpose: permuted axes, one after the other too. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

@@ -1,4 +1,5 @@
-/* Fuzzes core/codec/codec_zfp, codec_zfpy and zfp_stream: any streams, with a header or without. */
+/* Fuzzes core/codec/core/codec_zfp, codec_zfpy and zfp_stream: any streams, with a header or
+ * without. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

@@ -1,4 +1,4 @@
-/* Fuzzes core/codec/codec_zlib: streams of any kind, lengths that lie. */
+/* Fuzzes core/codec/numcodecs/codec_zlib: streams of any kind, lengths that lie. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

@@ -1,5 +1,5 @@
-/* Fuzzes core/codec/codec_zstd: frames of any kind, frames one after the other, sizes that lie or
- * are not told. */
+/* Fuzzes core/codec/core/codec_zstd: frames of any kind, frames one after the other, sizes that lie
+ * or are not told. */
 #include "core/base/num.h"
 #include "tests/fuzz/decode.h"
 

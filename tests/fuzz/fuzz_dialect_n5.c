@@ -1,6 +1,6 @@
-/* Fuzzes core/dialect/dialect_n5: any bytes make a node, refused or not, and the document of a good
- * one is a good one of v3. The first line of the input is the document of the root, the rest that
- * of the node. */
+/* Fuzzes core/dialect/n5/dialect_n5: any bytes make a node, refused or not, and the document of a
+ * good one is a good one of v3. The first line of the input is the document of the root, the rest
+ * that of the node. */
 #include <string.h>
 
 #include "core/base/emit.h"

@@ -1,6 +1,6 @@
-/* Fuzzes core/dialect/dialect_v2: any bytes make a node, refused or not, the document of a good one
- * is a good one of v3, and is written as v2 again. The first line of the input is `.zattrs`, the
- * rest `.zarray`. */
+/* Fuzzes core/dialect/v2/dialect_v2: any bytes make a node, refused or not, the document of a good
+ * one is a good one of v3, and is written as v2 again. The first line of the input is `.zattrs`,
+ * the rest `.zarray`. */
 #include <string.h>
 
 #include "core/array/rendition.h"

@@ -1,5 +1,5 @@
-/* Fuzzes core/dialect/dialect_v3: any bytes make a node, refused or not, and a good one reads back
- * as itself. */
+/* Fuzzes core/dialect/v3/dialect_v3: any bytes make a node, refused or not, and a good one reads
+ * back as itself. */
 #include "core/array/layout.h"
 #include "core/base/emit.h"
 #include "core/dialect/dialect.h"

@@ -1,8 +1,8 @@
-/* Fuzzes core/store/disk_entry: heads of files that lie. What passes is within the file, and is
- * written the same way again. */
+/* Fuzzes core/store/disk/disk_entry: heads of files that lie. What passes is within the file, and
+ * is written the same way again. */
 #include <string.h>
 
-#include "core/store/disk_entry.h"
+#include "core/store/disk/disk_entry.h"
 #include "tests/fuzz/input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

@@ -1,10 +1,11 @@
-/* Fuzzes what is read of answers of HTTP: heads (core/store/transfer_head), indexes
- * (core/store/http_index) and words (core/store/http_answer). The first byte says which. */
+/* Fuzzes what is read of answers of HTTP: heads (core/store/transfer/transfer_head), indexes
+ * (core/store/http/http_index) and words (core/store/http/http_answer). The first byte says which.
+ */
 #include <string.h>
 
-#include "core/store/http_answer.h"
-#include "core/store/http_index.h"
-#include "core/store/key.h"
+#include "core/store/http/http_answer.h"
+#include "core/store/http/http_index.h"
+#include "core/store/contract/key.h"
 #include "tests/fuzz/input.h"
 
 static enum zd_status check_entry(void *context, const char *name, bool is_prefix)

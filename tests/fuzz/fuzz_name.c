@@ -7,7 +7,7 @@
 #include "core/dialect/dialect.h"
 #include "core/dialect/node_name.h"
 #include "core/extension/name.h"
-#include "core/store/store.h"
+#include "core/store/contract/store.h"
 #include "tests/fuzz/input.h"
 
 #define REGISTERED "^[a-z][a-z0-9_.-]+$"

@@ -2,8 +2,8 @@
  */
 #include <string.h>
 
-#include "core/store/s3_erasures.h"
-#include "core/store/s3_list.h"
+#include "core/store/s3/s3_erasures.h"
+#include "core/store/s3/s3_list.h"
 #include "tests/fuzz/input.h"
 
 static enum zd_status count_key(

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "core/dialect/node_keys.h"
-#include "core/dialect/v2_consolidated.h"
-#include "core/dialect/v2_documents.h"
+#include "core/dialect/v2/v2_consolidated.h"
+#include "core/dialect/v2/v2_documents.h"
 #include "tests/fuzz/input.h"
 
 #define INPUT_BYTES_MAX (1U << 15)

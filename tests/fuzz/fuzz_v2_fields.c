@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "core/dialect/v2_fields.h"
+#include "core/dialect/v2/v2_fields.h"
 #include "core/extension/data_type.h"
 #include "core/grid/scalar.h"
 #include "core/grid/struct_fields.h"

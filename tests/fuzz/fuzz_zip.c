@@ -1,9 +1,9 @@
-/* Fuzzes core/store/zip_directory: ends, directories and members' own headers that lie. What they
- * say never leads outside the file. */
+/* Fuzzes core/store/file/zip_directory: ends, directories and members' own headers that lie. What
+ * they say never leads outside the file. */
 #include <string.h>
 
-#include "core/store/key.h"
-#include "core/store/zip_directory.h"
+#include "core/store/contract/key.h"
+#include "core/store/file/zip_directory.h"
 #include "tests/fuzz/input.h"
 
 static void check_member(const struct zd_zip_directory *directory, size_t i, struct zd_span file)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <uv.h>
 
-#include "core/store/calls.h"
+#include "core/store/file/calls.h"
 #include "tests/support/check.h"
 
 #define NOTE_BYTES_MAX 4096

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/base/own.h"
-#include "core/store/store.h"
+#include "core/store/contract/store.h"
 #include "tests/support/store_fault.h"
 #include "tests/support/work.h"
 #include "server/data/catalog.h"

@@ -2,7 +2,7 @@
 #ifndef ZD_TESTS_SUPPORT_STORE_H
 #define ZD_TESTS_SUPPORT_STORE_H
 
-#include "core/store/store.h"
+#include "core/store/contract/store.h"
 
 /** A loop with one store on it. */
 struct zd_test_store {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/store/alarms.h"
+#include "core/store/remote/alarms.h"
 #include "tests/support/check.h"
 
 #define TIMERS_MAX 16

@@ -2,7 +2,7 @@
 #ifndef ZD_TESTS_SUPPORT_STORE_DELAY_H
 #define ZD_TESTS_SUPPORT_STORE_DELAY_H
 
-#include "core/store/remote.h"
+#include "core/store/remote/remote.h"
 
 #define ZD_DELAY_ASKED_MAX 4096
 

@@ -2,7 +2,7 @@
 #ifndef ZD_TESTS_SUPPORT_STORE_FAULT_H
 #define ZD_TESTS_SUPPORT_STORE_FAULT_H
 
-#include "core/store/store.h"
+#include "core/store/contract/store.h"
 
 /** How a store behaves from now on; all stores that were broken share it. Zeroed: as ever. */
 struct zd_store_fault {

@@ -2,7 +2,7 @@
 #ifndef ZD_TESTS_SUPPORT_STORE_TALLY_H
 #define ZD_TESTS_SUPPORT_STORE_TALLY_H
 
-#include "core/store/store.h"
+#include "core/store/contract/store.h"
 
 /** Option "prefix": only reads of keys that begin with it are counted. */
 extern const struct zd_store_ops zd_store_tally_ops;

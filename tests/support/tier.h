@@ -3,8 +3,8 @@
 #ifndef ZD_TESTS_SUPPORT_TIER_H
 #define ZD_TESTS_SUPPORT_TIER_H
 
-#include "core/store/disk_tier.h"
-#include "core/store/remote.h"
+#include "core/store/disk/disk_tier.h"
+#include "core/store/remote/remote.h"
 #include "tests/support/store.h"
 
 struct zd_test_tier {

@@ -20,7 +20,7 @@ from live import BINARY
 BAD_TOKEN = 'Bearer realm="zarrd", error="invalid_token"'
 SETTINGS = ("--set", f"access.jwt_issuer={jose.ISSUER}", "--set", f"access.jwt_audience={jose.AUDIENCE}")
 TARGET = "/v1/datasets/w/nodes/a"
-N_REMEMBERED = 4096  # JUDGED_MAX of server/request/jwts.c
+N_REMEMBERED = 4096  # JUDGED_MAX of server/request/access/jwts.c
 
 
 @pytest.fixture(scope="module")

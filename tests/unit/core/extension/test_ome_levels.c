@@ -2,7 +2,7 @@
 #include "core/extension/ome_levels.h"
 
 #include "core/base/num.h"
-#include "core/dialect/v3_document.h"
+#include "core/dialect/v3/v3_document.h"
 #include "tests/support/unit.h"
 
 #define LEVELS_TEXT_BYTES 256

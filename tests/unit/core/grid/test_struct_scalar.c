@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/dialect/v2_fields.h"
+#include "core/dialect/v2/v2_fields.h"
 #include "core/grid/scalar.h"
 #include "core/grid/struct_fields.h"
 #include "tests/support/codec.h"

@@ -1,0 +1,18 @@
+/* What an engine does about conditions of uploads in parts: found out as those of single requests
+ * are (s3_probe), by writers that race. Thread: loop. */
+#ifndef ZD_CORE_STORE_S3_S3_UPLOAD_PROBE_H
+#define ZD_CORE_STORE_S3_S3_UPLOAD_PROBE_H
+
+#include "core/store/s3/s3_probe.h"
+
+/**
+ * Wait for s3->uploads, which is not known yet (asserted); the first one begins the probe.
+ * s3->able is known (asserted).
+ *
+ * @param wait the caller's memory until done
+ * @retval ZD_NO_MEMORY done will not run
+ */
+ZD_RESULT zd_s3_upload_probe_want(
+    struct zd_s3_store *s3, struct zd_s3_probe_wait *wait, struct zd_error *err);
+
+#endif
