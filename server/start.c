@@ -27,19 +27,19 @@
 #include "server/request/access/jwts.h"
 #include "server/request/route.h"
 #include "server/request/access/signing.h"
-#include "server/request/access/known.h"
+#include "server/request/access/credential_cache.h"
 #include "server/request/access/tokens.h"
-#include "server/request/access/verdicts.h"
+#include "server/request/access/permission_cache.h"
 #include "server/runtime/log_text.h"
 #include "server/signals.h"
-#include "server/picture/ranges.h"
+#include "server/picture/value_ranges.h"
 #include "server/slice/read_ahead.h"
 #include "server/slice/slice.h"
 #include "server/token_watch.h"
 #include "server/write/bounds.h"
 #include "server/write/edit.h"
 #include "server/write/lock.h"
-#include "server/write/rest.h"
+#include "server/write/idle_writer.h"
 
 #define BAD_INPUT        2  /* exit status, as of a start that fails */
 #define COORDINATES_PART 16 /* one part of the cache of decoded chunks is for coordinates */
@@ -61,7 +61,7 @@ struct house {
     struct zd_admit admit;
     struct zd_rates rates;
     struct zd_locks locks;
-    struct zd_rests rests;
+    struct zd_idle_writers rests;
     struct zd_events_clock events;
     struct zd_signals signals;
     struct zd_drain drain;
@@ -382,7 +382,8 @@ static void share_memory(struct zd_server *server)
     const uint64_t coordinates = memory->decoded_bytes / COORDINATES_PART;
     zd_allowance_init(&server->documents, memory->document_bytes);
     zd_allowance_init(&server->changes, memory->change_bytes);
-    zd_parsed_init(&server->parsed, memory->metadata_bytes / NODES_PART + memory->parsed_bytes);
+    zd_node_memory_init(
+        &server->parsed, memory->metadata_bytes / NODES_PART + memory->parsed_bytes);
     zd_cache_init(&server->nodes, "nodes", memory->metadata_bytes / NODES_PART, zd_node_free);
     zd_cache_init(&server->objects, "objects", memory->encoded_bytes, zd_object_free);
     zd_cache_init(&server->chunks, "chunks", memory->decoded_bytes - coordinates, zd_chunk_free);
@@ -392,7 +393,7 @@ static void share_memory(struct zd_server *server)
     zd_list_push_back(&server->caches, &server->objects.link);
     zd_list_push_back(&server->caches, &server->chunks.link);
     zd_list_push_back(&server->caches, &server->coordinates.link);
-    zd_ranges_init(server);
+    zd_value_ranges_init(server);
     zd_admit_init(server, server->workers.n_workers, memory->work_bytes);
 }
 
@@ -406,9 +407,9 @@ static enum zd_status begin_server(struct zd_server *server, struct zd_error *er
     ZD_TRY(zd_metrics_init(&server->metrics, zd_route_count(zd_handlers), err));
     ZD_TRY(begin_loop(server, err));
     zd_workers_init(&server->workers, server->loop, &server->config->settings, &server->metrics);
-    zd_later_init(&server->later, server->loop);
+    zd_deferred_init(&server->later, server->loop);
     zd_lock_init(server);
-    zd_rest_init(server);
+    zd_idle_writer_init(server);
     zd_events_init(server);
     zd_map_init(&server->edits);
     zd_map_init(&server->bounds);
@@ -495,14 +496,14 @@ static void end_loop(struct zd_server *server)
     zd_trace_stop(&server->tracer);
     (void)uv_run(server->loop, UV_RUN_DEFAULT);
     zd_workers_close(&server->workers);
-    zd_rest_close(server);
+    zd_idle_writer_close(server);
     zd_lock_close(server); /* running changes have ended; no request waits for them */
-    zd_later_close(&server->later);
+    zd_deferred_close(&server->later);
 }
 
 static void end_datasets(struct zd_server *server)
 {
-    zd_ranges_done(server);
+    zd_value_ranges_done(server);
     zd_cache_done(&server->coordinates);
     zd_cache_done(&server->chunks);
     zd_cache_done(&server->objects);
@@ -538,8 +539,8 @@ void zd_start_end(struct zd_server *server)
     }
     zd_metrics_done(&server->metrics);
     zd_token_watch_done(&house_of(server)->token_watch);
-    zd_verdicts_free(server->verdicts);
-    zd_known_free(server->known);
+    zd_permission_cache_free(server->verdicts);
+    zd_credential_cache_free(server->known);
     zd_tokens_free(server->tokens);
     zd_networks_done(&server->trusted_proxies);
     zd_signing_keys_free(server->signing_keys);

@@ -41,7 +41,7 @@ set(walls
     "lzma=core/codec/lzma_filters.h|core/codec/numcodecs/codec_lzma.c"
     "zfp=core/codec/zfp_stream.c"
     "libdeflate=core/codec/deflate.h|core/store/zip/zip_read.c|core/codec/core/codec_gzip.c|core/codec/numcodecs/codec_(adler32|crc32|zlib).c|server/http/compress.c|server/format/zip_writer.c"
-    "curl=core/store/transfer/(multi|transfer(_[a-z]+)?).[ch]"
+    "curl=core/store/transfer/(curl_loop|transfer(_[a-z]+)?).[ch]"
     "expat=core/store/s3/s3_xml.c"
     "openssl=core/base/(digest|hmac|public_key|seal).c|core/store/(transfer/authorities|s3/s3_sign).c"
     "png=core/picture/png.c"

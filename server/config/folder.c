@@ -11,7 +11,7 @@
 #include "core/base/own.h"
 #include "core/dialect/dialect.h"
 #include "core/store/file/file_location.h"
-#include "core/store/file/foreign.h"
+#include "core/store/file/other_formats.h"
 #include "core/store/contract/store.h"
 #include "server/config/dataset_config.h"
 
@@ -113,7 +113,7 @@ static bool is_store(const char *path, const struct dirent *entry)
     }
     return ((may_be_any || entry->d_type == DT_DIR) &&
                (find_document(place.at) != NULL || holds_n5(place.at))) ||
-           ((may_be_any || entry->d_type == DT_REG) && zd_foreign_is_archive(place.at));
+           ((may_be_any || entry->d_type == DT_REG) && zd_other_formats_is_archive(place.at));
 }
 
 /* @param n_max no more are looked for */
@@ -166,7 +166,7 @@ const char *zd_folder_other_kind(const char *location)
     if (found != NULL) {
         return is_read(found) ? NULL : found->kind;
     }
-    const char *store = zd_foreign_store(path.at);
+    const char *store = zd_other_formats_store(path.at);
     return store == NULL && has_n5_below(path.at) ? N5_WITHOUT_ROOT : store;
 }
 
@@ -176,8 +176,8 @@ const char *zd_folder_content(const char *location)
     if (!find_path(location, &path) || find_document(path.at) != NULL) {
         return NULL;
     }
-    const char *file = zd_foreign_file(path.at);
-    return file == NULL ? zd_foreign_content(path.at) : file;
+    const char *file = zd_other_formats_file(path.at);
+    return file == NULL ? zd_other_formats_content(path.at) : file;
 }
 
 bool zd_folder_is(const char *location)

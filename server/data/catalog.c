@@ -175,12 +175,12 @@ static enum zd_status make_node(struct node_load *load)
 /* @return false: the flight has failed */
 static bool take(struct node_load *load, uint64_t bytes)
 {
-    struct zd_parsed *parsed = &load->entry->dataset->server->parsed;
+    struct zd_node_memory *parsed = &load->entry->dataset->server->parsed;
     if (load->is_admitted) {
-        zd_parsed_take_admitted(parsed, bytes);
+        zd_node_memory_take_admitted(parsed, bytes);
     } else {
         load->flight.status =
-            zd_parsed_take(parsed, bytes, "the metadata of the node", &load->flight.err);
+            zd_node_memory_take(parsed, bytes, "the metadata of the node", &load->flight.err);
     }
     load->held_bytes += load->flight.status == ZD_OK ? bytes : 0;
     return load->flight.status == ZD_OK;

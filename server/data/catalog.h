@@ -6,7 +6,7 @@
 
 struct zd_node_want {
     struct zd_wait wait;
-    bool is_admitted;     /* in: there is memory for it in any case (zd_parsed_admit) */
+    bool is_admitted;     /* in: there is memory for it in any case (zd_node_memory_admit) */
     struct zd_node *node; /* out, with ZD_OK: a reference for the caller */
 };
 

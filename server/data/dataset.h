@@ -48,7 +48,7 @@ struct zd_dataset {
     bool is_retired;          /* out of the table: its cache entries go when their work has ended */
     struct zd_list link;      /* then: in server->retired */
     uint64_t wrote_ms;        /* loop time: when a write to its store ended last; */
-    struct zd_list rest;      /* since then: among those that will rest (server/write/rest.h) */
+    struct zd_list rest; /* since then: among those that will rest (server/write/idle_writer.h) */
 };
 
 struct zd_dataset *zd_dataset_ref(struct zd_dataset *dataset); /* accepts NULL */

@@ -381,7 +381,7 @@ static void take_found(struct task *task)
     take_node(task);
 }
 
-static struct zd_later *later_of(const struct zd_walk *walk)
+static struct zd_deferred *later_of(const struct zd_walk *walk)
 {
     return &walk->dataset->server->later;
 }
@@ -397,7 +397,7 @@ static void rest(struct zd_walk *walk)
 {
     if (!walk->is_resting) {
         walk->is_resting = true;
-        zd_later_want(later_of(walk), &walk->turn);
+        zd_deferred_want(later_of(walk), &walk->turn);
     }
 }
 
@@ -515,7 +515,7 @@ static bool visit(struct zd_walk *walk)
         if (spot->state != SPOT_KNOWN && spot->state != SPOT_GONE) {
             break;
         }
-        if (!zd_later_take_piece(later_of(walk))) {
+        if (!zd_deferred_take_piece(later_of(walk))) {
             rest(walk);
             break;
         }

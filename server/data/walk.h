@@ -24,8 +24,8 @@ struct zd_walk_want {
     struct zd_node *start; /* an existing node; borrowed during the call */
     uint64_t depth_max;    /* 0 = the start alone */
     bool is_fresh;         /* the store is asked for every node: for writers */
-    bool is_admitted;      /* there is memory for the nodes that visit keeps (zd_parsed_admit) */
-    const char *after;     /* only nodes after this path; borrowed during the call; NULL = all */
+    bool is_admitted;  /* there is memory for the nodes that visit keeps (zd_node_memory_admit) */
+    const char *after; /* only nodes after this path; borrowed during the call; NULL = all */
     /** Runs for each node, in pre-order: children by the bytes of their names. False ends the walk.
      * Must not release the walk. */
     bool (*visit)(struct zd_walk_want *want, const struct zd_walk_node *found);

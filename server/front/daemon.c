@@ -22,7 +22,7 @@
 #include "server/front/listen.h"
 #include "server/front/reply_cache.h"
 #include "server/front/response.h"
-#include "server/front/visitors.h"
+#include "server/front/connection_limits.h"
 #include "server/front/wire.h"
 #include "server/front/wires.h"
 #include "server/http/address.h"
@@ -439,7 +439,7 @@ static struct MHD_Daemon *start_daemon(struct zd_listener *listener, int fd)
         may_connect, listener, on_request, listener, MHD_OPTION_EXTERNAL_LOGGER, on_message,
         listener, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)zd_wires_memory_bytes(settings), MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned int)(listener->front->n_connections_max + ZD_VISITORS_SURPLUS_MAX),
+        (unsigned int)(listener->front->n_connections_max + ZD_CONNECTION_LIMITS_SURPLUS_MAX),
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)zd_div_up(settings->http_idle_ms, 1000),
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
         MHD_OPTION_URI_LOG_CALLBACK, on_target, listener, MHD_OPTION_UNESCAPE_CALLBACK,
@@ -572,12 +572,12 @@ bool zd_front_is_idle(const struct zd_front *front)
 
 size_t zd_front_look_parting(struct zd_front *front, uint64_t linger_ms)
 {
-    return zd_parting_look(&front->wires->partings, uv_now(front->server->loop), linger_ms);
+    return zd_linger_look(&front->wires->partings, uv_now(front->server->loop), linger_ms);
 }
 
 size_t zd_front_end_parting(struct zd_front *front)
 {
-    return zd_parting_done(&front->wires->partings);
+    return zd_linger_done(&front->wires->partings);
 }
 
 void zd_front_close(struct zd_front *front)

@@ -143,12 +143,12 @@ static void refuse(struct zd_wire *wire)
     struct sockaddr_storage client;
     zd_guard_words(&wire->guard, &words);
     const struct sockaddr *address = (const struct sockaddr *)&client;
-    zd_visitors_read(wire->fd, &client);
+    zd_connection_limits_read(wire->fd, &client);
     const char *shown_target = shown_word(words.target, &secrets, &target);
     const struct zd_access request = {
         .target = shown_target,
         .method = shown_word(words.method, &secrets, &method), /* without those of the target */
-        .client = zd_visitors_is_trusted(&wire->wires->visitors, address) ? NULL : address,
+        .client = zd_connection_limits_is_trusted(&wire->wires->visitors, address) ? NULL : address,
         .duration_ns = wire->began_ns == 0 ? 0 : uv_hrtime() - wire->began_ns,
     };
     zd_response_refuse(wire->wires->server, &wire->guard, &request, &answer);
@@ -473,9 +473,9 @@ struct zd_wire *zd_wire_open(struct zd_wires *wires, int fd)
     zd_list_push_back(&wires->open, &wire->link);
     zd_guard_init(&wire->guard, &wires->limits);
     struct sockaddr_storage client;
-    zd_visitors_read(wire->fd, &client);
-    const char *code =
-        zd_visitors_enter(&wires->visitors, (const struct sockaddr *)&client, &wire->visit);
+    zd_connection_limits_read(wire->fd, &client);
+    const char *code = zd_connection_limits_enter(
+        &wires->visitors, (const struct sockaddr *)&client, &wire->visit);
     if (code != NULL) {
         turn_away(wire, code);
     }
@@ -489,10 +489,10 @@ void zd_wire_close(struct zd_wire *wire)
             zd_sending_drop_rest(wire->fd);
         }
         if (wire->wires->is_draining) {
-            zd_parting_hold(&wire->wires->partings, wire->fd, uv_now(wire->wires->server->loop));
+            zd_linger_hold(&wire->wires->partings, wire->fd, uv_now(wire->wires->server->loop));
         }
         zd_list_remove(&wire->link);
-        zd_visitors_leave(&wire->wires->visitors, &wire->visit);
+        zd_connection_limits_leave(&wire->wires->visitors, &wire->visit);
         zd_deadline_stop(&wire->deadline);
         zd_descriptors_remove(wire->fd);
         zd_free(wire);

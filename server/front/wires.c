@@ -12,7 +12,7 @@
 
 bool zd_wires_may_open(const struct zd_wires *wires, const struct sockaddr *address)
 {
-    return zd_visitors_may_come(&wires->visitors, address);
+    return zd_connection_limits_may_come(&wires->visitors, address);
 }
 
 uint64_t zd_wires_memory_bytes(const struct zd_settings *settings)
@@ -38,7 +38,7 @@ enum zd_status zd_wires_new(struct zd_server *server, uint64_t n_max,
         .upload_bytes = settings->limits_upload_bytes,
     };
     zd_list_init(&wires->open);
-    zd_parting_init(&wires->partings);
+    zd_linger_init(&wires->partings);
     zd_map_init(&wires->visitors.by_peer);
     wires->visitors.n_max = n_max;
     wires->visitors.n_each_max = settings->http_address_connections;
@@ -67,7 +67,7 @@ void zd_wires_close(struct zd_wires *wires)
 void zd_wires_free(struct zd_wires *wires)
 {
     if (wires != NULL) {
-        (void)zd_parting_done(&wires->partings);
+        (void)zd_linger_done(&wires->partings);
         zd_map_done(&wires->visitors.by_peer);
     }
     zd_free(wires);

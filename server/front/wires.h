@@ -2,8 +2,8 @@
 #ifndef ZD_FRONT_WIRES_H
 #define ZD_FRONT_WIRES_H
 
-#include "server/front/parting.h"
-#include "server/front/visitors.h"
+#include "server/front/linger.h"
+#include "server/front/connection_limits.h"
 #include "server/http/guard.h"
 #include "server/runtime/deadlines.h"
 
@@ -25,11 +25,11 @@ enum zd_wires_term {
 struct zd_wires {
     struct zd_server *server;
     struct zd_guard_limits limits;
-    struct zd_visitors visitors;
+    struct zd_connection_limits visitors;
     struct zd_deadlines running[ZD_TERMS];
-    struct zd_list open;         /* struct zd_wire */
-    struct zd_partings partings; /* since is_draining: connections that were closed */
-    bool is_draining;            /* the server stops */
+    struct zd_list open;        /* struct zd_wire */
+    struct zd_lingers partings; /* since is_draining: connections that were closed */
+    bool is_draining;           /* the server stops */
 };
 
 /**

@@ -27,7 +27,7 @@ struct consolidation {
     struct zd_node *node;     /* the group; a reference */
     struct zd_node_show show; /* of it, for its tag */
     struct zd_walk_want walk;
-    struct zd_parsed_share share; /* for the nodes that are kept */
+    struct zd_node_memory_share share; /* for the nodes that are kept */
     struct zd_metadata_want change;
     struct zd_stored_listing *listing; /* a reference, or NULL */
     uint64_t nodes_max;
@@ -125,7 +125,7 @@ static void leave(struct zd_request *req)
     zd_node_unref(ZD_TAKE(consolidation->node));
     zd_node_show_done(&consolidation->show);
     zd_walk_release(&consolidation->walk);
-    zd_parsed_leave(&consolidation->share);
+    zd_node_memory_leave(&consolidation->share);
     consolidation->change.wait.done = change_ended;
     if (zd_metadata_withdraw(&consolidation->change)) {
         end(consolidation);
@@ -226,7 +226,7 @@ static void forget_nodes(struct consolidation *consolidation)
 {
     zd_walk_release(&consolidation->walk);
     zd_tree_release_rows(&consolidation->tree);
-    zd_parsed_leave(&consolidation->share);
+    zd_node_memory_leave(&consolidation->share);
 }
 
 static enum zd_next walk(struct zd_request *req)
@@ -239,7 +239,8 @@ static enum zd_next walk(struct zd_request *req)
     consolidation->bytes_kept = is_admitted ? req->ticket.bytes : consolidation->bytes + KEPT_FREE;
     consolidation->is_kept = true;
     if (is_admitted) {
-        zd_parsed_admit(&req->server->parsed, consolidation->bytes_kept, &consolidation->share);
+        zd_node_memory_admit(
+            &req->server->parsed, consolidation->bytes_kept, &consolidation->share);
     }
     consolidation->walk = (struct zd_walk_want){
         .wait = zd_machine_wait(&req->machine),

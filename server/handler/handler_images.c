@@ -7,7 +7,7 @@
 #include "server/request/dependence.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
-#include "server/slice/slice_price.h"
+#include "server/slice/slice_estimate.h"
 
 #define MEDIA_TYPE "image/png"
 
@@ -98,15 +98,15 @@ static enum zd_next step_range(struct zd_request *req)
 /* What it would cost, once its selection is known. */
 static enum zd_next want_price(struct zd_picture *picture)
 {
-    const struct zd_slice_price_terms terms = {
+    const struct zd_slice_estimate_terms terms = {
         .resource = "images",
         .format = "png",
         .memory_bytes = zd_picture_held_bytes(picture),
-        .answer_bytes = ZD_SLICE_PRICE_UNKNOWN,
+        .answer_bytes = ZD_SLICE_ESTIMATE_UNKNOWN,
         .encode_ns = zd_picture_expect_ns(picture),
         .is_cut = picture->ask.has_tile,
     };
-    return zd_slice_price_want(&picture->read, &terms);
+    return zd_slice_estimate_want(&picture->read, &terms);
 }
 
 static enum zd_next step_plan(struct zd_request *req)

@@ -10,7 +10,7 @@
 #include "server/request/permission.h"
 #include "server/runtime/server.h"
 #include "server/slice/read_ahead.h"
-#include "server/slice/slice_price.h"
+#include "server/slice/slice_estimate.h"
 #include "server/slice/slice_set.h"
 #include "server/slice/slice_write.h"
 
@@ -38,7 +38,7 @@ static void add_seen_chunks(struct zd_slice *slice)
 {
     uint64_t n;
     uint64_t n_absent;
-    if (!slice->is_range && zd_slice_price_count(&slice->read, &n, &n_absent)) {
+    if (!slice->is_range && zd_slice_estimate_count(&slice->read, &n, &n_absent)) {
         add_chunks(slice, n, n_absent);
     }
 }
@@ -327,16 +327,16 @@ static bool asks_validators(const struct zd_request *req)
 
 static enum zd_next want_price(struct zd_slice *slice)
 {
-    const struct zd_slice_price_terms terms = {
+    const struct zd_slice_estimate_terms terms = {
         .resource = "slices",
         .format = slice->format->name,
         .shape = slice->answer.shape,
         .rank = slice->answer.rank,
         .memory_bytes = zd_slice_held_bytes(slice),
-        .answer_bytes = slice->length_is_known ? slice->length : ZD_SLICE_PRICE_UNKNOWN,
+        .answer_bytes = slice->length_is_known ? slice->length : ZD_SLICE_ESTIMATE_UNKNOWN,
         .encode_ns = zd_slice_expect_ns(slice),
     };
-    return zd_slice_price_want(&slice->read, &terms);
+    return zd_slice_estimate_want(&slice->read, &terms);
 }
 
 static enum zd_next step_prepare(struct zd_request *req)

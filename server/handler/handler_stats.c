@@ -7,7 +7,7 @@
 #include "server/request/dependence.h"
 #include "server/request/handler.h"
 #include "server/runtime/server.h"
-#include "server/slice/slice_price.h"
+#include "server/slice/slice_estimate.h"
 
 #define DOCUMENT_BYTES_MAX  (64U << 10)
 #define MEDIA_TYPE          "application/json"
@@ -388,14 +388,14 @@ static enum zd_next want_price(struct stats *stats)
     const struct zd_slice_view view = zd_slice_read_view(&stats->read);
     const uint64_t n = zd_slice_view_bytes(&view) / stats->read.node->meta->dtype.bytes;
     const bool wants_moments = stats->wants[MEAN] || stats->wants[STD];
-    const struct zd_slice_price_terms terms = {
+    const struct zd_slice_estimate_terms terms = {
         .resource = "stats",
         .memory_bytes = stats->is_declared ? 0 : held_bytes(stats),
-        .answer_bytes = ZD_SLICE_PRICE_UNKNOWN,
+        .answer_bytes = ZD_SLICE_ESTIMATE_UNKNOWN,
         .encode_ns = stats->is_declared ? 0 : n * (ELEMENT_NS + (wants_moments ? MOMENTS_NS : 0)),
         .reads_nothing = stats->is_declared,
     };
-    return zd_slice_price_want(&stats->read, &terms);
+    return zd_slice_estimate_want(&stats->read, &terms);
 }
 
 static const struct zd_slice_read_kind kind = {

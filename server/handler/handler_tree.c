@@ -53,17 +53,17 @@ struct listing {
     struct zd_task task; /* renders */
     struct zd_tree tree;
     struct zd_walk_want walk;
-    struct zd_parsed_share share; /* for the rows of a lot */
-    struct zd_listing_read read;  /* of the stored listing */
-    uint32_t n_restarts;          /* since the stored listing has changed meanwhile */
-    char *way;                    /* a path below the last group before the first row; owned */
-    struct zd_hash hash;          /* of all that the answer depends on */
-    uint64_t checked_ms;          /* when the store was asked about the first of it; loop time */
-    bool is_uncertain;            /* the store could not tell of some node */
-    bool may_show_stored;         /* without being asked to */
-    bool is_unlisted;             /* it has no listings: what it has stored as one is shown */
-    uint64_t n_wanted;            /* live rows to show */
-    uint64_t n_compared;          /* live rows, with check=1 */
+    struct zd_node_memory_share share; /* for the rows of a lot */
+    struct zd_listing_read read;       /* of the stored listing */
+    uint32_t n_restarts;               /* since the stored listing has changed meanwhile */
+    char *way;                         /* a path below the last group before the first row; owned */
+    struct zd_hash hash;               /* of all that the answer depends on */
+    uint64_t checked_ms;  /* when the store was asked about the first of it; loop time */
+    bool is_uncertain;    /* the store could not tell of some node */
+    bool may_show_stored; /* without being asked to */
+    bool is_unlisted;     /* it has no listings: what it has stored as one is shown */
+    uint64_t n_wanted;    /* live rows to show */
+    uint64_t n_compared;  /* live rows, with check=1 */
     uint64_t nodes_max;
     uint32_t lot;       /* the one that is being gathered */
     uint64_t lot_bytes; /* of it so far */
@@ -118,7 +118,7 @@ static void leave(struct zd_request *req)
 {
     struct listing *listing = req->state;
     zd_walk_release(&listing->walk);
-    zd_parsed_leave(&listing->share);
+    zd_node_memory_leave(&listing->share);
     zd_listing_read_release(&listing->read);
     zd_task_leave(&listing->task);
 }
@@ -268,7 +268,7 @@ static bool is_admitted(struct zd_request *req)
 {
     struct listing *listing = req->state;
     const uint64_t bytes = req->ticket.state == ZD_TICKET_NONE ? 0 : lot_bytes(listing);
-    zd_parsed_admit(&req->server->parsed, bytes, &listing->share);
+    zd_node_memory_admit(&req->server->parsed, bytes, &listing->share);
     return bytes > 0;
 }
 

@@ -21,7 +21,7 @@
 static void leave(struct zd_request *req)
 {
     struct zd_picture *picture = req->state;
-    zd_ranges_leave(req->server, &picture->whole.want);
+    zd_value_ranges_leave(req->server, &picture->whole.want);
     zd_slice_read_leave(req);
 }
 

@@ -7,13 +7,13 @@
 #include "core/picture/raster.h"
 #include "server/picture/picture_numbers.h"
 #include "server/picture/picture_params.h"
-#include "server/picture/ranges.h"
+#include "server/picture/value_ranges.h"
 #include "server/slice/slice_read.h"
 
 /** The array whose range all tiles share (server/picture/picture_range.h). */
 struct zd_picture_whole {
     struct zd_node *node; /* a reference; NULL: no range is looked for */
-    struct zd_ranges_want want;
+    struct zd_value_ranges_want want;
     struct zd_picture_numbers numbers;
     struct zd_shade_range range; /* of what was seen so far */
     zd_step *next;               /* once it is known */

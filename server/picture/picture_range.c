@@ -94,13 +94,13 @@ static void work(struct zd_task *task)
     }
 }
 
-static enum zd_next finish(struct zd_request *req, const struct zd_ranges_found *found)
+static enum zd_next finish(struct zd_request *req, const struct zd_value_ranges_found *found)
 {
     struct zd_picture *picture = picture_of(req);
     give_place_back(picture);
     zd_picture_set_range(picture, found->min, found->max);
     req->step = picture->whole.next;
-    zd_ranges_tell(req->server, &picture->whole.want, found);
+    zd_value_ranges_tell(req->server, &picture->whole.want, found);
     return ZD_NEXT;
 }
 
@@ -109,7 +109,7 @@ static enum zd_next step_found(struct zd_request *req)
     struct zd_picture *picture = picture_of(req);
     const struct zd_shade_range *range = &picture->whole.range;
     const bool is_any = range->min <= range->max;
-    struct zd_ranges_found found = {
+    struct zd_value_ranges_found found = {
         .min = is_any ? range->min : 0,
         .max = is_any ? range->max : 1,
         .has_hash = !picture->read.is_tagless,
@@ -240,9 +240,9 @@ static enum zd_next step_want(struct zd_request *req)
     struct zd_picture_whole *whole = &picture->whole;
     whole->want.wait.done = zd_machine_wake;
     whole->want.wait.context = &req->machine;
-    const struct zd_ranges_of of = {
+    const struct zd_value_ranges_of of = {
         .is_of_stored = picture->read.ask.is_of_stored, .is_decoded = picture->read.ask.decodes};
-    if (zd_ranges_want(whole->node, of, &whole->want) == ZD_WAIT) {
+    if (zd_value_ranges_want(whole->node, of, &whole->want) == ZD_WAIT) {
         return ZD_WAIT;
     }
     if (whole->want.wait.status != ZD_OK) {
@@ -251,7 +251,7 @@ static enum zd_next step_want(struct zd_request *req)
     if (whole->want.leads) {
         return begin(req);
     }
-    zd_ranges_leave(req->server, &whole->want);
+    zd_value_ranges_leave(req->server, &whole->want);
     zd_picture_set_range(picture, whole->want.found.min, whole->want.found.max);
     req->step = whole->next;
     return ZD_NEXT;

@@ -19,7 +19,7 @@
 #include "server/runtime/trace.h"
 
 struct zd_identity;
-struct zd_near_nodes;
+struct zd_suggest_nodes;
 struct zd_node_lock;
 struct zd_parsing;
 struct zd_request;
@@ -43,7 +43,7 @@ struct zd_request_own {
     char tag_after[ZD_TAG_BYTES]; /* of what was stored, where the answer does not say it; or "" */
     uint32_t depends_on;          /* of server/request/dependence.c */
     struct zd_parsing *parsing;   /* owned, or NULL */
-    struct zd_near_nodes *near;   /* owned, or NULL */
+    struct zd_suggest_nodes *near; /* owned, or NULL */
 };
 
 /** What is known of who asks (server/request/client.h). Zeroed: nothing. */

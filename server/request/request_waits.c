@@ -6,7 +6,7 @@
 #include "core/base/num.h"
 #include "server/data/catalog.h"
 #include "server/data/dataset.h"
-#include "server/data/near_nodes.h"
+#include "server/data/suggest_nodes.h"
 #include "server/request/admit.h"
 #include "server/request/body.h"
 #include "server/request/client.h"
@@ -127,14 +127,14 @@ enum zd_next zd_request_refuse_missing(struct zd_request *req)
     if (!zd_permission_reaches(req, "")) {
         return respond_missing(req, &(struct zd_suggest){.n = 0});
     }
-    struct zd_near_nodes *near = zd_alloc_zero(1, sizeof *near);
+    struct zd_suggest_nodes *near = zd_alloc_zero(1, sizeof *near);
     if (near == NULL) {
         return zd_respond_no_memory(req, "suggestions");
     }
     req->own.near = near;
     near->wait = zd_machine_wait(&req->machine);
     req->step = step_missing;
-    return zd_near_nodes_want(near, req->dataset, req->path);
+    return zd_suggest_nodes_want(near, req->dataset, req->path);
 }
 
 bool zd_request_check_found(struct zd_request *req, const struct zd_wait *wait)
@@ -248,7 +248,7 @@ enum zd_next zd_request_want_turn(struct zd_request *req, zd_step *next)
 {
     req->step = next;
     req->wait = zd_machine_wait(&req->machine);
-    zd_later_want(&req->server->later, &req->wait);
+    zd_deferred_want(&req->server->later, &req->wait);
     req->times.waits_for = ZD_TIME_NONE;
     return ZD_WAIT;
 }
@@ -293,7 +293,7 @@ void zd_request_end_waits(struct zd_request *req)
     zd_wait_cancel(&req->node_want.wait);
     zd_parent_groups_release(&req->parent_groups);
     if (req->own.near != NULL) {
-        zd_near_nodes_release(req->own.near);
+        zd_suggest_nodes_release(req->own.near);
         zd_free(ZD_TAKE(req->own.near));
     }
     zd_request_drop_state(req);

@@ -11,7 +11,7 @@
 #include "server/http/escape.h"
 #include "server/http/redact.h"
 #include "server/http/suggest.h"
-#include "server/http/usual_param.h"
+#include "server/http/foreign_param.h"
 #include "server/request/connection.h"
 #include "server/request/permission.h"
 #include "server/request/respond.h"
@@ -343,7 +343,7 @@ static enum zd_next refuse_dataset(struct zd_request *req, struct zd_span name)
 
 /* A name of other servers: it is no slip of ours, and the detail shows how ours is used. */
 static enum zd_next refuse_usual_param(
-    struct zd_request *req, const struct zd_usual_param *usual, const struct zd_error *unknown)
+    struct zd_request *req, const struct zd_foreign_param *usual, const struct zd_error *unknown)
 {
     struct zd_error err = *unknown;
     struct zd_suggest ours = {.n = 0};
@@ -359,8 +359,8 @@ static enum zd_next refuse_params(
 {
     struct zd_suggest nearest = {.n = 0};
     const bool is_named = allowed != NULL && (err->facts.set & ZD_FACT_NAME) != 0;
-    const struct zd_usual_param *usual =
-        is_named ? zd_usual_param_find(err->facts.name, allowed) : NULL;
+    const struct zd_foreign_param *usual =
+        is_named ? zd_foreign_param_find(err->facts.name, allowed) : NULL;
     if (usual != NULL) {
         return refuse_usual_param(req, usual, err);
     }

@@ -13,10 +13,10 @@
 #include "server/runtime/log.h"
 #include "server/runtime/memory.h"
 #include "server/runtime/metrics.h"
-#include "server/runtime/parsed.h"
+#include "server/runtime/node_memory.h"
 #include "server/runtime/stall.h"
 #include "server/runtime/trace.h"
-#include "server/runtime/later.h"
+#include "server/runtime/deferred.h"
 #include "server/runtime/workers.h"
 
 struct zd_admit;
@@ -24,14 +24,14 @@ struct zd_dataset;
 struct zd_events_clock;
 struct zd_front;
 struct zd_jwts;
-struct zd_known;
+struct zd_credential_cache;
 struct zd_locks;
 struct zd_rates;
 struct zd_read_ahead;
-struct zd_rests;
+struct zd_idle_writers;
 struct zd_signing_keys;
 struct zd_tokens;
-struct zd_verdicts;
+struct zd_permission_cache;
 
 struct zd_server {
     const struct zd_config *config; /* borrowed */
@@ -46,27 +46,27 @@ struct zd_server {
     struct zd_cache objects;     /* struct zd_object */
     struct zd_cache chunks;      /* decoded chunks */
     struct zd_cache coordinates; /* of server/data/coordinate_read.c */
-    struct zd_cache ranges;      /* struct zd_ranges_entry: of whole arrays, for their tiles */
+    struct zd_cache ranges; /* struct zd_value_ranges_entry: of whole arrays, for their tiles */
     struct zd_list spare_slices; /* struct zd_slice: to be used again; n_spare_slices of them */
     size_t n_spare_slices;
     struct zd_memory memory;       /* shares of the caches and of requests */
     struct zd_allowance documents; /* large ones, while they are read */
     struct zd_allowance changes;   /* of large documents: their texts */
-    uint64_t kept_bytes;     /* of server/write/kept.c: what is remembered of erased objects */
-    struct zd_parsed parsed; /* nodes, in the cache and in use */
-    struct zd_store_memory in_memory; /* of datasets in memory that have no bound of their own */
-    struct zd_remote remote;          /* what datasets in remote stores share */
-    struct zd_admit *admit;           /* borrowed: of server/start.c, as locks, rests, events */
-    struct zd_known *known;           /* owned; NULL until a credential is kept */
-    struct zd_verdicts *verdicts;     /* owned; NULL until one is kept */
-    struct zd_tokens *tokens;         /* owned; NULL: access.tokens_file names none */
-    struct zd_list tokens_wanted;     /* struct zd_wait: while tokens_are_coming */
-    struct zd_jwts *jwts;             /* owned; NULL: access.jwks_file and jwks_url name no keys */
+    uint64_t kept_bytes;          /* of server/write/kept.c: what is remembered of erased objects */
+    struct zd_node_memory parsed; /* nodes, in the cache and in use */
+    struct zd_store_memory in_memory;  /* of datasets in memory that have no bound of their own */
+    struct zd_remote remote;           /* what datasets in remote stores share */
+    struct zd_admit *admit;            /* borrowed: of server/start.c, as locks, rests, events */
+    struct zd_credential_cache *known; /* owned; NULL until a credential is kept */
+    struct zd_permission_cache *verdicts; /* owned; NULL until one is kept */
+    struct zd_tokens *tokens;             /* owned; NULL: access.tokens_file names none */
+    struct zd_list tokens_wanted;         /* struct zd_wait: while tokens_are_coming */
+    struct zd_jwts *jwts; /* owned; NULL: access.jwks_file and jwks_url name no keys */
     struct zd_signing_keys *signing_keys; /* owned; NULL: access.signing_keys_file names none */
     struct zd_list signed_urls;           /* link of struct zd_identity: in use */
     struct zd_workers workers;
     struct zd_locks *locks;
-    struct zd_rests *rests;
+    struct zd_idle_writers *rests;
     struct zd_read_ahead *read_ahead; /* owned; NULL: no remote store was read */
     struct zd_events_clock *events;
     struct zd_map edits;  /* of server/write/edit_calls.c: stored objects that change */
@@ -77,9 +77,9 @@ struct zd_server {
     struct zd_metrics metrics;
     struct zd_tracer tracer;
     struct zd_stall stall;
-    struct zd_later later;
-    uint64_t
-        near_nodes_ms; /* of server/data/near_nodes.c: until then its turns are taken; loop time */
+    struct zd_deferred later;
+    uint64_t near_nodes_ms; /* of server/data/suggest_nodes.c: until then its turns are taken; loop
+                               time */
     struct zd_networks trusted_proxies;
     bool is_local;          /* it listens on loopback addresses alone */
     bool has_broken_tokens; /* access.tokens_file is, by now: those that were read before count */

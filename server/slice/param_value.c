@@ -169,13 +169,13 @@ static enum zd_status add_pick(struct zd_slice_params *ask, const struct zd_para
 {
     const struct zd_span string = zd_json_string_span(json);
     const char *digits = zd_json_digits(json);
-    struct zd_slice_pick pick = {.by_value = is_sel(value), .is_split = true};
+    struct zd_selector pick = {.by_value = is_sel(value), .is_split = true};
     double real = 0;
     int64_t integer = 0;
     uint64_t large = 0;
     ZD_SCOPED_TEXT(text, NUMBER_BYTES_MAX);
     if (string.ptr != NULL) {
-        return zd_slice_picks_add(&ask->picks, pick, zd_span_of(dim), string, err);
+        return zd_selectors_add(&ask->picks, pick, zd_span_of(dim), string, err);
     }
     if (digits != NULL && pick.by_value) {
         zd_text_add(&text, digits);
@@ -191,7 +191,7 @@ static enum zd_status add_pick(struct zd_slice_params *ask, const struct zd_para
             pick.by_value ? "a string or a number" : "a string or an integer", json);
     }
     pick.is_number = true;
-    return zd_slice_picks_add(&ask->picks, pick, zd_span_of(dim), zd_text_span(&text), err);
+    return zd_selectors_add(&ask->picks, pick, zd_span_of(dim), zd_text_span(&text), err);
 }
 
 /* In a query one a dimension, as often as they are there; in a body an object. */
@@ -208,9 +208,9 @@ enum zd_status zd_param_value_picks(
         ZD_TRY(add_pick(ask, value, zd_json_iter_name(iter), zd_json_iter_value(iter), err));
     }
     for (uint32_t i = 0; value->json == NULL && i < params->n; i++) {
-        const struct zd_slice_pick pick = {.by_value = is_sel(value)};
+        const struct zd_selector pick = {.by_value = is_sel(value)};
         if (strcmp(params->name[i], value->row->name) == 0) {
-            ZD_TRY(zd_slice_picks_add(&ask->picks, pick, zd_span_of(""), params->value[i], err));
+            ZD_TRY(zd_selectors_add(&ask->picks, pick, zd_span_of(""), params->value[i], err));
         }
     }
     return ZD_OK;

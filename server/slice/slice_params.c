@@ -17,7 +17,7 @@ void zd_slice_params_init(struct zd_slice_params *ask, const struct zd_server *s
     zd_text_init(&ask->slice, server->config->settings.limits_body_bytes);
     zd_text_init(&ask->format, FORMAT_BYTES_MAX);
     zd_text_init(&ask->dtype, FORMAT_BYTES_MAX);
-    zd_slice_picks_init(&ask->picks, server->config->settings.limits_body_bytes);
+    zd_selectors_init(&ask->picks, server->config->settings.limits_body_bytes);
     zd_text_init(&ask->over, LIST_BYTES_MAX);
     zd_text_init(&ask->coarsen, LIST_BYTES_MAX);
     zd_text_init(&ask->arrays, server->config->settings.limits_body_bytes);
@@ -28,7 +28,7 @@ void zd_slice_params_done(struct zd_slice_params *ask)
     zd_text_done(&ask->slice);
     zd_text_done(&ask->format);
     zd_text_done(&ask->dtype);
-    zd_slice_picks_done(&ask->picks);
+    zd_selectors_done(&ask->picks);
     zd_text_done(&ask->over);
     zd_text_done(&ask->coarsen);
     zd_slice_lists_done(&ask->lists);
@@ -65,7 +65,7 @@ enum zd_status zd_slice_params_select(const struct zd_slice_params *ask, const s
     if (zd_slice_lists_exist(&ask->lists)) {
         ZD_TRY(zd_slice_lists_apply(&ask->lists, slice, &array, &asked, err));
     }
-    ZD_TRY(zd_slice_picks_apply(&ask->picks, meta, counted, &asked, err));
+    ZD_TRY(zd_selectors_apply(&ask->picks, meta, counted, &asked, err));
     *ret_asked = asked;
     *ret_stored = asked;
     for (uint32_t d = 0; !ask->is_of_stored && d < rank; d++) {
@@ -81,7 +81,7 @@ enum zd_status zd_slice_params_find_append(const struct zd_slice_params *ask,
 {
     const struct zd_span name = ask->append;
     const int shown = (int)zd_min_u64(name.len, ZD_FACT_TEXT_BYTES);
-    if (zd_slice_picks_find_dim(meta, name, ret_dim)) {
+    if (zd_selectors_find_dim(meta, name, ret_dim)) {
         return ZD_OK;
     }
     const enum zd_status failed =

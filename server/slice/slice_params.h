@@ -10,7 +10,7 @@
 #include "core/grid/selection.h"
 #include "server/request/request.h"
 #include "server/slice/slice_lists.h"
-#include "server/slice/slice_picks.h"
+#include "server/slice/selectors.h"
 
 #define ZD_SLICE_AGG_NEAREST ZD_REDUCE_STD /* of a block its first element */
 
@@ -18,7 +18,7 @@ struct zd_slice_params {
     /* What is selected. */
     struct zd_text slice;        /* as it stands in `slice=`; empty when it is absent: all */
     struct zd_slice_lists lists; /* of a body */
-    struct zd_slice_picks picks; /* isel and sel */
+    struct zd_selectors picks;   /* isel and sel */
     struct zd_text arrays;       /* of a group: the names of n_arrays below it, each ended by NUL */
     struct zd_span append; /* of writes: a dimension, name or number; borrowed from the query */
     uint64_t level;        /* of a multiscale group */

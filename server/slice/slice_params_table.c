@@ -6,7 +6,7 @@
 
 #include "core/base/num.h"
 #include "core/compute/convert.h"
-#include "server/http/usual_param.h"
+#include "server/http/foreign_param.h"
 #include "server/request/body.h"
 #include "server/slice/param_value.h"
 
@@ -147,7 +147,7 @@ static enum zd_status bad_member(
     const char *name, const struct zd_param_value *value, struct zd_error *err)
 {
     ZD_SCOPED_TEXT(names, NAMES_BYTES_MAX);
-    const struct zd_usual_param *usual = zd_usual_param_find(name, zd_slice_params_of_slices);
+    const struct zd_foreign_param *usual = zd_foreign_param_find(name, zd_slice_params_of_slices);
     if (usual != NULL) {
         zd_text_addf(&names, "%s (as in a query: %s)", usual->ours, usual->example);
         return zd_body_fault(err, value->at.text, names.at, value->json);

@@ -267,7 +267,7 @@ static enum zd_next step_count(struct zd_request *req)
 {
     struct zd_slice_read *read = zd_slice_read_of(req);
     struct zd_slice_levels *levels = read->levels;
-    const bool by_value = !read->ask.has_level && zd_slice_picks_have_values(&read->ask.picks);
+    const bool by_value = !read->ask.has_level && zd_selectors_have_values(&read->ask.picks);
     while (levels->n_counted < read->multiscale.n) {
         struct zd_node *node = read->multiscale.node[levels->n_counted];
         const bool is_array = node != NULL && node->layout != NULL;

@@ -17,7 +17,7 @@
 #include "server/slice/slice_select.h"
 #include "server/slice/slice_view.h"
 
-struct zd_slice_price;
+struct zd_slice_estimate;
 struct zd_slice_read;
 struct zd_slice_levels;
 
@@ -51,8 +51,8 @@ struct zd_slice_read {
     struct zd_slice_select *select; /* that finds both, where isel or sel is given; owned */
     struct zd_seen_objects seen;
     struct zd_survey survey;
-    struct zd_slice_price *price; /* of plan=1 (server/slice/slice_price.h); owned, or NULL */
-    void (*price_free)(struct zd_slice_price *price);
+    struct zd_slice_estimate *price; /* of plan=1 (server/slice/slice_estimate.h); owned, or NULL */
+    void (*price_free)(struct zd_slice_estimate *price);
     struct zd_fetch fetch; /* the caller's to free */
     struct zd_headers headers;
     struct zd_multiscale multiscale; /* of a group that has levels */

@@ -74,7 +74,7 @@ static enum zd_next have_coordinate(struct zd_slice_select *select)
 static enum zd_next step(struct zd_machine *machine)
 {
     struct zd_slice_select *select = ZD_CONTAINER(machine, struct zd_slice_select, machine);
-    const struct zd_slice_picks *picks = &select->ask->picks;
+    const struct zd_selectors *picks = &select->ask->picks;
     if (select->coordinate.array != NULL && have_coordinate(select) == ZD_DONE) {
         return ZD_DONE;
     }
@@ -84,7 +84,7 @@ static enum zd_next step(struct zd_machine *machine)
     if (select->n_done == picks->n) {
         return ZD_DONE;
     }
-    select->wait.status = zd_slice_picks_find(
+    select->wait.status = zd_selectors_find(
         picks, select->n_done, select->node->meta, &select->picked, &select->wait.err);
     if (select->wait.status != ZD_OK) {
         return fail(select, "bad_parameter");
@@ -101,10 +101,10 @@ static enum zd_next step(struct zd_machine *machine)
 /* Whether all dimensions that are named exist. */
 static enum zd_status check_dims(const struct zd_slice_select *select, struct zd_error *err)
 {
-    const struct zd_slice_picks *picks = &select->ask->picks;
-    struct zd_slice_picked picked;
+    const struct zd_selectors *picks = &select->ask->picks;
+    struct zd_selector_match picked;
     for (uint32_t i = 0; i < picks->n; i++) {
-        ZD_TRY(zd_slice_picks_find(picks, i, select->node->meta, &picked, err));
+        ZD_TRY(zd_selectors_find(picks, i, select->node->meta, &picked, err));
     }
     return ZD_OK;
 }

@@ -21,8 +21,8 @@ struct zd_slice_select {
     /* its own */
     struct zd_machine machine;
     struct zd_coordinate_want coordinate;
-    struct zd_slice_picked picked; /* that is looked up */
-    uint32_t n_done;               /* picks */
+    struct zd_selector_match picked; /* that is looked up */
+    uint32_t n_done;                 /* picks */
 };
 
 /** Find it. wait.status: ZD_OK, or why it cannot be found. */

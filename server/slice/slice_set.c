@@ -59,7 +59,7 @@ static void leave(struct zd_request *req)
     struct zd_slice_set *set = zd_slice_set_of(req);
     zd_catalog_release(&set->want);
     zd_survey_done(&set->survey);
-    zd_near_nodes_release(&set->near);
+    zd_suggest_nodes_release(&set->near);
     for (uint32_t i = 0; i < set->n_parts; i++) {
         if (set->part[i].slice != NULL) {
             zd_slice_read_end(&set->part[i].slice->read);
@@ -229,7 +229,7 @@ enum zd_next zd_slice_set_refuse_missing(struct zd_slice_set *set, uint32_t i)
     if (!zd_permission_reaches(set->req, "")) {
         return ZD_NEXT;
     }
-    return zd_near_nodes_want(&set->near, set->req->dataset, set->part[i].path);
+    return zd_suggest_nodes_want(&set->near, set->req->dataset, set->part[i].path);
 }
 
 /* It must be an array that can be read. @return false: the request is answered */

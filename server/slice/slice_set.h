@@ -12,7 +12,7 @@
 #ifndef ZD_SLICE_SLICE_SET_H
 #define ZD_SLICE_SLICE_SET_H
 
-#include "server/data/near_nodes.h"
+#include "server/data/suggest_nodes.h"
 #include "server/slice/slice.h"
 
 /** One array. */
@@ -60,7 +60,7 @@ struct zd_slice_set {
     bool is_moving; /* to the next dimension */
     bool is_second; /* survey */
     struct zd_survey survey;
-    struct zd_near_nodes near; /* of an array that is missing */
+    struct zd_suggest_nodes near; /* of an array that is missing */
 };
 
 /**

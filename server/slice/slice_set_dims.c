@@ -31,7 +31,7 @@ static uint64_t keep_items(struct zd_text *items, char mark, const struct zd_met
         const char *item = items->at + at;
         const size_t len = strlen(item) + 1;
         uint32_t dim;
-        if (zd_slice_picks_find_dim(meta, dim_of(item, mark), &dim)) {
+        if (zd_selectors_find_dim(meta, dim_of(item, mark), &dim)) {
             memmove(items->at + kept, item, len);
             kept += len;
             bits |= bit(i);
@@ -42,13 +42,13 @@ static uint64_t keep_items(struct zd_text *items, char mark, const struct zd_met
     return bits;
 }
 
-static uint64_t keep_picks(struct zd_slice_picks *picks, const struct zd_meta *meta)
+static uint64_t keep_picks(struct zd_selectors *picks, const struct zd_meta *meta)
 {
-    struct zd_slice_picked picked;
+    struct zd_selector_match picked;
     uint64_t bits = 0;
     uint32_t n = 0;
     for (uint32_t i = 0; i < picks->n; i++) {
-        if (zd_slice_picks_find(picks, i, meta, &picked, NULL) == ZD_OK) {
+        if (zd_selectors_find(picks, i, meta, &picked, NULL) == ZD_OK) {
             picks->pick[n++] = picks->pick[i];
             bits |= bit(i);
         }
@@ -100,13 +100,13 @@ static enum zd_status check_items(const char *parameter, const struct zd_text *i
     return ZD_OK;
 }
 
-static enum zd_status check_picks(const struct zd_slice_picks *picks, uint64_t bits,
+static enum zd_status check_picks(const struct zd_selectors *picks, uint64_t bits,
     const struct zd_meta *meta, struct zd_error *err)
 {
-    struct zd_slice_picked picked;
+    struct zd_selector_match picked;
     for (uint32_t i = 0; i < picks->n; i++) {
         if ((bits & bit(i)) == 0) {
-            ZD_TRY(zd_slice_picks_find(picks, i, meta, &picked, err));
+            ZD_TRY(zd_selectors_find(picks, i, meta, &picked, err));
         }
     }
     return ZD_OK;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "core/dialect/said.h"
+#include "core/dialect/roundtrip.h"
 #include "server/http/problem.h"
 #include "server/runtime/server.h"
 #include "server/write/change.h"
@@ -197,7 +197,7 @@ static enum zd_status translate(struct zd_change *change)
         return ZD_OK;
     }
     ZD_TRY(read_made(change, &made));
-    zd_said_judge(change->meta, made, faults);
+    zd_roundtrip_judge(change->meta, made, faults);
     if (faults->n_invalid == 0) {
         zd_meta_unref(change->meta);
         change->meta = ZD_TAKE(made);

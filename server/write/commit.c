@@ -10,7 +10,7 @@
 #include "server/data/catalog.h"
 #include "server/data/events.h"
 #include "server/runtime/server.h"
-#include "server/write/rest.h"
+#include "server/write/idle_writer.h"
 
 #define APPEND_NAME    ZD_TEMP_PREFIX "append/" /* and the array's path: held like a key */
 #define KEYS_BYTES_MAX 160                      /* of those that an error names */
@@ -163,7 +163,7 @@ static enum outcome release_keys(struct zd_commit *commit)
     if (!commit->holds_keys) {
         return NEXT;
     }
-    zd_rest_after_write(dataset_of(commit));
+    zd_idle_writer_after_write(dataset_of(commit));
     zd_store_release(&commit->hold);
     return wait_for(commit, ZD_WAIT);
 }
@@ -286,7 +286,7 @@ static enum outcome wait_a_turn(struct zd_commit *commit)
 {
     if (commit->n_checked % TURN_OBJECTS == 0) {
         commit->turn = zd_machine_wait(&commit->machine);
-        zd_later_want(&dataset_of(commit)->server->later, &commit->turn);
+        zd_deferred_want(&dataset_of(commit)->server->later, &commit->turn);
         zd_machine_want(&commit->place, ZD_WAIT);
     }
     return MORE;

@@ -321,7 +321,7 @@ static void arrived(struct zd_wait *wait)
 static void wait_a_turn(struct zd_edit_set *set, struct zd_gather *gather)
 {
     set->turn = zd_gather_wait(gather);
-    zd_later_want(&set->node->dataset->server->later, &set->turn);
+    zd_deferred_want(&set->node->dataset->server->later, &set->turn);
     zd_gather_add(gather, ZD_WAIT);
 }
 

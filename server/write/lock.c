@@ -156,7 +156,7 @@ static void grant(struct zd_lock_claim *claim)
 {
     claim->is_held = true;
     end_waiting(claim);
-    zd_later_want(claim->place->locks->later, ZD_TAKE(claim->wait));
+    zd_deferred_want(claim->place->locks->later, ZD_TAKE(claim->wait));
 }
 
 static void grant_waiters(struct zd_lock_place *place)

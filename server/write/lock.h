@@ -5,7 +5,7 @@
 #include "core/base/map.h"
 #include "server/data/catalog.h"
 #include "server/runtime/deadlines.h"
-#include "server/runtime/later.h"
+#include "server/runtime/deferred.h"
 #include "server/runtime/machine.h"
 
 /**
@@ -65,7 +65,7 @@ struct zd_locks {
     struct zd_list paths; /* struct zd_lock_claim, as its members say */
     struct zd_list trees;
     uint32_t n_waiting;          /* of paths */
-    struct zd_later *later;      /* borrowed: where waits that were granted end */
+    struct zd_deferred *later;   /* borrowed: where waits that were granted end */
     struct zd_deadlines waiting; /* of struct zd_lock_claim; METADATA waits as long as it must */
     uint64_t last_number;
     uint64_t last_round;

@@ -18,7 +18,7 @@
 #include "server/data/dataset.h"
 #include "server/data/object_cache.h"
 #include "server/runtime/server.h"
-#include "server/write/rest.h"
+#include "server/write/idle_writer.h"
 
 /* One write, until the store has done it; a staged or kept object, until it is discarded. */
 struct write_load {
@@ -147,7 +147,7 @@ static void write_done(struct zd_store_op *op)
 {
     struct write_load *load = ZD_CONTAINER(op, struct write_load, write.op);
     load->is_running = false;
-    zd_rest_after_write(load->dataset);
+    zd_idle_writer_after_write(load->dataset);
     switch (load->write.phase) {
     case ZD_PHASE_STAGE:
     case ZD_PHASE_EXTEND:

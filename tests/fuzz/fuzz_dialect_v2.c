@@ -6,7 +6,7 @@
 #include "core/array/rendition.h"
 #include "core/base/emit.h"
 #include "core/dialect/dialect.h"
-#include "core/dialect/said.h"
+#include "core/dialect/roundtrip.h"
 #include "tests/fuzz/input.h"
 
 #define INPUT_BYTES_MAX (1U << 16)
@@ -61,7 +61,7 @@ static void check_render(const struct zd_meta *meta)
     if (!zd_faults_refuse(&faults)) {
         zd_fuzz_insist(read_texts(&texts, ZD_JUDGE_WRITE, &again) == ZD_OK);
         zd_fuzz_insist(!zd_meta_is_refused(again));
-        zd_said_judge(meta, again, &faults);
+        zd_roundtrip_judge(meta, again, &faults);
     }
     zd_faults_done(&faults);
     zd_document_texts_done(&texts);

@@ -52,9 +52,9 @@ void zd_test_plane_open(struct zd_test_plane *plane, uint64_t revalidate_ms)
     plane->server.locks = &plane->locks;
     plane->server.rests = &plane->rests;
     plane->server.events = &plane->events;
-    zd_later_init(&plane->server.later, plane->server.loop);
+    zd_deferred_init(&plane->server.later, plane->server.loop);
     zd_lock_init(&plane->server);
-    zd_rest_init(&plane->server);
+    zd_idle_writer_init(&plane->server);
     zd_events_init(&plane->server);
     plane->dataset.events = zd_events_new(&plane->server);
     ck_assert_ptr_nonnull(plane->dataset.events);
@@ -69,8 +69,8 @@ void zd_test_plane_close(struct zd_test_plane *plane)
     zd_test_plane_run(plane);
     zd_workers_close(&plane->server.workers);
     zd_lock_close(&plane->server);
-    zd_rest_close(&plane->server);
-    zd_later_close(&plane->server.later);
+    zd_idle_writer_close(&plane->server);
+    zd_deferred_close(&plane->server.later);
     zd_events_done(&plane->server);
     zd_events_free(plane->dataset.events);
     zd_test_plane_run(plane);

@@ -6,7 +6,7 @@
 #include "server/data/events.h"
 #include "server/runtime/server.h"
 #include "server/write/lock.h"
-#include "server/write/rest.h"
+#include "server/write/idle_writer.h"
 #include "tests/support/store.h"
 
 struct zd_test_plane {
@@ -14,7 +14,7 @@ struct zd_test_plane {
     struct zd_config config;
     struct zd_server server;
     struct zd_locks locks;
-    struct zd_rests rests;
+    struct zd_idle_writers rests;
     struct zd_events_clock events;
     struct zd_dataset dataset;
     struct zd_dataset *table[1];

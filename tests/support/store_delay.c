@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/store/remote/alarms.h"
+#include "core/store/remote/timers.h"
 #include "tests/support/check.h"
 
 #define TIMERS_MAX 16
@@ -97,11 +97,11 @@ void zd_delay_run(void)
 
 struct delay_store {
     struct zd_store store; /* first member */
-    struct zd_alarms *alarms;
+    struct zd_timers *alarms;
 };
 
 struct delayed {
-    struct zd_alarm alarm;
+    struct zd_timer alarm;
     struct zd_store_op *op;
     struct zd_delay_asked asked;
     struct zd_delay_step step;
@@ -112,7 +112,7 @@ static uint64_t endpoint_of_next;
 static void delay_close(struct zd_store *store)
 {
     struct delay_store *delay = ZD_CONTAINER(store, struct delay_store, store);
-    zd_alarms_close(delay->alarms, (uv_close_cb)zd_free); /* the timer is its first member */
+    zd_timers_close(delay->alarms, (uv_close_cb)zd_free); /* the timer is its first member */
     zd_free(store->location);
     zd_free(delay);
 }
@@ -124,7 +124,7 @@ static enum zd_status delay_open(
     struct delay_store *delay = zd_alloc_zero(1, sizeof *delay);
     delay->alarms = zd_alloc_zero(1, sizeof *delay->alarms);
     ck_assert_int_eq(zd_store_init(&delay->store, config), ZD_OK);
-    zd_alarms_init(delay->alarms, config->loop);
+    zd_timers_init(delay->alarms, config->loop);
     delay->store.endpoint = endpoint_of_next;
     *ret_store = &delay->store;
     return ZD_OK;
@@ -166,7 +166,7 @@ static void do_all_the_same(struct zd_store *inner, const struct zd_store_write 
     (void)uv_run(&zd_delay.loop, UV_RUN_DEFAULT);
 }
 
-static void ring(struct zd_alarm *alarm)
+static void ring(struct zd_timer *alarm)
 {
     struct delayed *delayed = ZD_CONTAINER(alarm, struct delayed, alarm);
     struct zd_store_op *op = delayed->op;
@@ -210,7 +210,7 @@ static void take(struct zd_store *store, struct zd_store_op *op, char what, cons
         zd_delay.n_running_max = zd_delay.n_running;
     }
     op->private_state = delayed;
-    zd_alarms_set(
+    zd_timers_set(
         ZD_CONTAINER(store, struct delay_store, store)->alarms, &delayed->alarm, delayed->step.ms);
 }
 
@@ -242,7 +242,7 @@ static void delay_erase(struct zd_store *store, struct zd_store_write *erase)
 static void delay_cancel(struct zd_store *store, struct zd_store_op *op)
 {
     struct delayed *delayed = op->private_state;
-    zd_alarms_set(ZD_CONTAINER(store, struct delay_store, store)->alarms, &delayed->alarm, 0);
+    zd_timers_set(ZD_CONTAINER(store, struct delay_store, store)->alarms, &delayed->alarm, 0);
 }
 
 static const struct zd_store_ops delay_ops = {

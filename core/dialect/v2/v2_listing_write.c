@@ -7,7 +7,7 @@
 #include "core/base/json_grammar.h"
 #include "core/base/json_nonfinite.h"
 #include "core/base/num.h"
-#include "core/dialect/said.h"
+#include "core/dialect/roundtrip.h"
 #include "core/dialect/v2/v2_consolidated.h"
 #include "core/dialect/v2/v2_documents.h"
 
@@ -107,7 +107,7 @@ static ZD_RESULT judge_rendered(
         documents.text[i] = zd_text_span(&texts->text[i]);
     }
     ZD_TRY(zd_dialect_v2.parse(&documents, &reading, &made, err));
-    zd_said_judge(meta, made, &faults);
+    zd_roundtrip_judge(meta, made, &faults);
     const enum zd_status status = zd_faults_status(&faults, err);
     zd_faults_done(&faults);
     return status;

@@ -1,5 +1,5 @@
 /* The disk tier: encoded bytes of objects of remote stores, in a directory of the local disk, where
- * they survive a restart. One for all stores of a process (core/store/disk/store_disk.c asks it).
+ * they survive a restart. One for all stores of a process (core/store/disk/disk_store.c asks it).
  *
  *     fetch ------------------------------------> a thread reads a file        side by side
  *     keep, change, what is damaged or evicted -> a thread removes and writes  one after the other

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "core/base/hash.h"
-#include "core/store/file/foreign.h"
+#include "core/store/file/other_formats.h"
 
 /* A rename somewhere in the system during the look-up gives EAGAIN: try so often. */
 #define ATTEMPTS_MAX 64
@@ -91,7 +91,7 @@ static bool is_local(int fd)
 
 static enum zd_status fail_file(const char *path, struct zd_error *err)
 {
-    const char *found = zd_foreign_file(path);
+    const char *found = zd_other_formats_file(path);
     return found == NULL
                ? zd_fail(err, ZD_NOT_FOUND, "%s: not a directory", path)
                : zd_fail(err, ZD_NOT_FOUND,

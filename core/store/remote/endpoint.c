@@ -48,7 +48,7 @@ struct zd_endpoint *zd_endpoint_join(struct zd_remote *remote, uint64_t id, uv_l
     endpoint->settings = &remote->settings;
     endpoint->loop = loop;
     endpoint->seed = zd_hash_random_seed();
-    zd_alarms_init(&endpoint->alarms, loop);
+    zd_timers_init(&endpoint->alarms, loop);
     zd_list_init(&endpoint->lines);
     zd_list_init(&endpoint->reads);
     zd_list_push_back(&remote->endpoints, &endpoint->link);
@@ -59,7 +59,7 @@ void zd_endpoint_unref(struct zd_endpoint *endpoint)
 {
     if (endpoint != NULL && --endpoint->refs == 0) {
         zd_list_remove(&endpoint->link);
-        zd_alarms_close(&endpoint->alarms, free_endpoint);
+        zd_timers_close(&endpoint->alarms, free_endpoint);
     }
 }
 

@@ -4,7 +4,7 @@
 #ifndef ZD_CORE_STORE_REMOTE_ENDPOINT_H
 #define ZD_CORE_STORE_REMOTE_ENDPOINT_H
 
-#include "core/store/remote/alarms.h"
+#include "core/store/remote/timers.h"
 #include "core/store/remote/breaker.h"
 #include "core/store/remote/latency.h"
 #include "core/store/remote/remote.h"
@@ -17,7 +17,7 @@ struct zd_endpoint {
     uint32_t refs;
     const struct zd_remote_settings *settings; /* borrowed */
     uv_loop_t *loop;                           /* borrowed */
-    struct zd_alarms alarms;
+    struct zd_timers alarms;
     struct zd_breaker breaker;
     struct zd_latency latency;
     struct zd_list lines; /* struct zd_line with somebody in it, the next one first */

@@ -19,7 +19,7 @@ static uint64_t absent_ms_of(const struct zd_store_config *config)
 static void plan_close(struct zd_store *store)
 {
     struct zd_remote_plan *plan = zd_remote_plan_of(store);
-    zd_alarms_clear(&plan->endpoint->alarms, &plan->turn_ends);
+    zd_timers_clear(&plan->endpoint->alarms, &plan->turn_ends);
     zd_absent_keys_done(&plan->absent);
     zd_endpoint_unref(plan->endpoint);
     zd_free(store->location);

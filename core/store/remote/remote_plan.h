@@ -23,7 +23,7 @@ struct zd_remote_plan {
     uint64_t n_changes[ZD_REMOTE_PLAN_PARTS]; /* that writes of ours have begun or ended, by a hash
                                                  of the key */
     struct zd_list pending; /* zd_store_read.op.link: asked in this turn of the loop */
-    struct zd_alarm turn_ends;
+    struct zd_timer turn_ends;
     uint64_t n_turns;
     struct zd_list
         under_way[ZD_REMOTE_PLAN_PARTS]; /* reads of the inner store, by a hash of the key */

@@ -9,7 +9,7 @@
 #include "core/base/num.h"
 #include "core/store/remote/range_merge.h"
 #include "core/store/remote/remote_plan.h"
-#include "core/store/remote/trial.h"
+#include "core/store/remote/retry.h"
 
 #define OVER_PERCENT     10                  /* read for nothing, of what is wanted */
 #define MERGED_BYTES_MAX (UINT64_C(4) << 20) /* of one read for several */
@@ -31,13 +31,13 @@ struct attempt {
 /* What is read for all who want it. */
 struct fetch {
     struct zd_remote_plan_work work; /* first member */
-    struct zd_trial trial;
+    struct zd_retry trial;
     struct zd_remote_plan *plan;
     struct zd_list link;    /* in plan->under_way while others may join */
     struct zd_list waiters; /* zd_store_read.op.link */
     struct attempt *attempt[ATTEMPTS];
     struct attempt *final; /* whose answer it is, while the other one is cancelled */
-    struct zd_alarm late;
+    struct zd_timer late;
     uint64_t asked_ms;
     uint64_t merged_bytes;
     uint64_t n_changes; /* of the key, when it was asked */
@@ -114,7 +114,7 @@ static void deliver(struct fetch *fetch, const struct zd_store_read *from)
 {
     struct zd_remote_plan *plan = fetch->plan;
     zd_list_remove(&fetch->link);
-    zd_alarms_clear(&plan->endpoint->alarms, &fetch->late);
+    zd_timers_clear(&plan->endpoint->alarms, &fetch->late);
     plan->remote->merged_bytes -= fetch->merged_bytes;
     if (from->op.status == ZD_NOT_FOUND) {
         zd_remote_plan_learn_absent(plan, from->key, fetch->asked_ms, fetch->n_changes);
@@ -125,7 +125,7 @@ static void deliver(struct fetch *fetch, const struct zd_store_read *from)
     free_fetch(fetch);
 }
 
-static void refuse(struct zd_trial *trial)
+static void refuse(struct zd_retry *trial)
 {
     struct fetch *fetch = ZD_CONTAINER(trial, struct fetch, trial);
     struct zd_store_read *read = inputs_of(fetch);
@@ -156,7 +156,7 @@ static void settle(struct attempt *attempt)
     struct fetch *fetch = attempt->fetch;
     const bool may_repeat = !fetch->is_unwanted && fetch->final == NULL;
     struct zd_store_op op = {.status = attempt->read.op.status, .fault = attempt->read.op.fault};
-    if (zd_trial_again(&fetch->trial, &op, may_repeat)) {
+    if (zd_retry_again(&fetch->trial, &op, may_repeat)) {
         zd_store_count_event(&fetch->plan->store, ZD_STORE_RETRIED);
         return;
     }
@@ -171,18 +171,18 @@ static void attempt_done(struct zd_store_op *op)
     struct attempt *other = other_of(attempt);
     attempt->runs = false;
     zd_endpoint_end(endpoint, &attempt->timed, bytes_of(&attempt->read));
-    zd_alarms_clear(&endpoint->alarms, &fetch->late);
+    zd_timers_clear(&endpoint->alarms, &fetch->late);
     if (other == NULL) {
         settle(fetch->final == NULL ? attempt : fetch->final);
         return;
     }
-    if (zd_trial_is_final(op)) {
+    if (zd_retry_is_final(op)) {
         fetch->final = attempt;
         zd_list_remove(&fetch->link);
         zd_store_cancel(&other->read.op);
     }
     /* One of two places is free: the other one is given back when all is over. */
-    zd_trial_report(endpoint, op, attempt->began_ms);
+    zd_retry_report(endpoint, op, attempt->began_ms);
     zd_endpoint_give(endpoint);
 }
 
@@ -214,7 +214,7 @@ static struct attempt *new_attempt(struct fetch *fetch, const struct zd_store_re
 
 /* Without a place for a second request it is considered again when the read has taken twice as
  * long. */
-static void on_late(struct zd_alarm *alarm)
+static void on_late(struct zd_timer *alarm)
 {
     struct fetch *fetch = ZD_CONTAINER(alarm, struct fetch, late);
     struct zd_endpoint *endpoint = fetch->plan->endpoint;
@@ -229,18 +229,18 @@ static void on_late(struct zd_alarm *alarm)
         begin_attempt(fetch->attempt[1]);
     } else {
         const uint64_t waited_ms = uv_now(fetch->plan->store.loop) - fetch->attempt[0]->began_ms;
-        zd_alarms_set(&endpoint->alarms, alarm, zd_max_u64(waited_ms, 1));
+        zd_timers_set(&endpoint->alarms, alarm, zd_max_u64(waited_ms, 1));
     }
 }
 
-static void start(struct zd_trial *trial)
+static void start(struct zd_retry *trial)
 {
     struct fetch *fetch = ZD_CONTAINER(trial, struct fetch, trial);
     const uint64_t late_ms = zd_endpoint_late_ms(trial->endpoint, &inputs_of(fetch)->range);
     fetch->asked_ms = trial->began_ms;
     fetch->n_changes = zd_remote_plan_changes(fetch->plan, inputs_of(fetch)->key);
     if (late_ms > 0) {
-        zd_alarms_set(&trial->endpoint->alarms, &fetch->late, late_ms);
+        zd_timers_set(&trial->endpoint->alarms, &fetch->late, late_ms);
     }
     begin_attempt(fetch->attempt[0]);
 }
@@ -253,7 +253,7 @@ static void cancel(struct zd_remote_plan_work *work, struct zd_store_op *op)
     if (fetch->waiters.next == fetch->waiters.prev) { /* the last one */
         zd_list_remove(&fetch->link);
         fetch->is_unwanted = true;
-        if (!zd_trial_stop(&fetch->trial)) {
+        if (!zd_retry_stop(&fetch->trial)) {
             for (size_t i = 0; i < ATTEMPTS; i++) {
                 if (fetch->attempt[i] != NULL && fetch->attempt[i]->runs) {
                     zd_store_cancel(&fetch->attempt[i]->read.op);
@@ -353,7 +353,7 @@ static void begin_fetch(struct zd_remote_plan *plan, const struct zd_range *rang
     fetch->turn = plan->n_turns;
     fetch->attempt[0] = first;
     fetch->late.ring = on_late;
-    fetch->trial = (struct zd_trial){
+    fetch->trial = (struct zd_retry){
         .endpoint = plan->endpoint,
         .start = start,
         .refuse = refuse,
@@ -370,7 +370,7 @@ static void begin_fetch(struct zd_remote_plan *plan, const struct zd_range *rang
         plan->remote->merged_bytes += range->len;
     }
     zd_list_push_back(part_of(plan, read[0]->key), &fetch->link);
-    if (zd_trial_begin(&fetch->trial) != ZD_OK) {
+    if (zd_retry_begin(&fetch->trial) != ZD_OK) {
         refuse(&fetch->trial);
     }
 }
@@ -475,7 +475,7 @@ static void begin_all(struct zd_remote_plan *plan, struct zd_store_read **read, 
     }
 }
 
-static void on_turn_ends(struct zd_alarm *alarm)
+static void on_turn_ends(struct zd_timer *alarm)
 {
     struct zd_remote_plan *plan = ZD_CONTAINER(alarm, struct zd_remote_plan, turn_ends);
     struct zd_list pending;
@@ -525,7 +525,7 @@ void zd_remote_plan_read(struct zd_store *store, struct zd_store_read *read)
         return;
     }
     if (zd_list_is_empty(&plan->pending)) {
-        zd_alarms_set(&plan->endpoint->alarms, &plan->turn_ends, 0);
+        zd_timers_set(&plan->endpoint->alarms, &plan->turn_ends, 0);
     }
     zd_list_push_back(&plan->pending, &read->op.link);
 }

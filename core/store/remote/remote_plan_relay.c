@@ -5,7 +5,7 @@
 
 #include "core/base/num.h"
 #include "core/store/remote/remote_plan.h"
-#include "core/store/remote/trial.h"
+#include "core/store/remote/retry.h"
 
 enum relay_kind {
     RELAY_STATUS,
@@ -17,7 +17,7 @@ enum relay_kind {
 /* An operation of the inner store in place of one of the plan. */
 struct relay {
     struct zd_remote_plan_work work; /* first member */
-    struct zd_trial trial;
+    struct zd_retry trial;
     struct zd_remote_plan *plan;
     struct zd_store_op *asked;
     enum relay_kind kind;
@@ -120,7 +120,7 @@ static void deliver(struct relay *relay)
     zd_free(relay);
 }
 
-static void refuse(struct zd_trial *trial)
+static void refuse(struct zd_retry *trial)
 {
     struct relay *relay = ZD_CONTAINER(trial, struct relay, trial);
     struct zd_store_op *asked = relay->asked;
@@ -136,13 +136,13 @@ static void inner_done(struct zd_store_op *op)
 {
     struct relay *relay = ZD_CONTAINER(op, struct relay, inner.op);
     struct zd_store_op *asked = relay->asked;
-    if (is_write(relay) && op->fault.was_begun && !zd_trial_is_final(op)) {
+    if (is_write(relay) && op->fault.was_begun && !zd_retry_is_final(op)) {
         relay->was_begun = true;
         relay->unknown = op->err;
     }
     if (!relay->has_place) {
-        zd_trial_report(relay->plan->endpoint, op, relay->trial.began_ms);
-    } else if (zd_trial_again(&relay->trial, op, may_repeat(relay))) {
+        zd_retry_report(relay->plan->endpoint, op, relay->trial.began_ms);
+    } else if (zd_retry_again(&relay->trial, op, may_repeat(relay))) {
         zd_store_count_event(&relay->plan->store, ZD_STORE_RETRIED);
         return;
     }
@@ -150,7 +150,7 @@ static void inner_done(struct zd_store_op *op)
     asked->done(asked);
 }
 
-static void start(struct zd_trial *trial)
+static void start(struct zd_retry *trial)
 {
     struct relay *relay = ZD_CONTAINER(trial, struct relay, trial);
     struct zd_store *inner = relay->plan->store.inner;
@@ -174,7 +174,7 @@ static void start(struct zd_trial *trial)
 static void cancel(struct zd_remote_plan_work *work, struct zd_store_op *op)
 {
     struct relay *relay = ZD_CONTAINER(work, struct relay, work);
-    if (!relay->has_place || !zd_trial_stop(&relay->trial)) {
+    if (!relay->has_place || !zd_retry_stop(&relay->trial)) {
         zd_store_cancel(&relay->inner.op);
         return;
     }
@@ -196,7 +196,7 @@ static struct relay *new_relay(
     relay->plan = plan;
     relay->asked = asked;
     relay->kind = kind;
-    relay->trial = (struct zd_trial){
+    relay->trial = (struct zd_retry){
         .endpoint = plan->endpoint,
         .start = start,
         .refuse = refuse,
@@ -212,7 +212,7 @@ static void begin(struct relay *relay)
     asked->private_state = &relay->work;
     relay->inner.op.done = inner_done;
     relay->has_place = true;
-    if (zd_trial_begin(&relay->trial) != ZD_OK) {
+    if (zd_retry_begin(&relay->trial) != ZD_OK) {
         relay->inner.op.status = zd_endpoint_refuse(relay->plan->endpoint, &relay->inner.op.err);
         zd_store_count_event(&relay->plan->store, ZD_STORE_PAUSED);
         deliver(relay);

@@ -13,6 +13,6 @@ void zd_remote_stop(struct zd_remote *remote)
         zd_transfer_pool_stop(remote->pool);
     }
     for (struct zd_list *at = head->next; at != NULL && at != head; at = at->next) {
-        zd_alarms_hasten(&ZD_CONTAINER(at, struct zd_endpoint, link)->alarms);
+        zd_timers_hasten(&ZD_CONTAINER(at, struct zd_endpoint, link)->alarms);
     }
 }

@@ -25,7 +25,7 @@ struct endpoint {
 };
 
 struct zd_transfer_pool {
-    struct zd_multi *multi;
+    struct zd_curl_loop *multi;
     struct zd_list endpoints;
     struct zd_list running; /* struct zd_transfer_run */
     struct zd_list spare;   /* struct zd_transfer_run */
@@ -126,7 +126,7 @@ static void stop(struct zd_transfer_run *run)
     struct zd_transfer_pool *pool = transfer->pool;
     struct endpoint *endpoint = run->turns;
     zd_transfer_run_note(run);
-    zd_multi_remove(pool->multi, run->easy);
+    zd_curl_loop_remove(pool->multi, run->easy);
     put_aside(pool, run);
     end_soon(transfer);
     give_turns(pool, endpoint);
@@ -287,7 +287,7 @@ static enum zd_status pool_new(
     if (pool == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "no memory for connections to remote stores");
     }
-    const enum zd_status status = zd_multi_open(loop, on_over, pool, &pool->multi, err);
+    const enum zd_status status = zd_curl_loop_open(loop, on_over, pool, &pool->multi, err);
     if (status != ZD_OK) {
         zd_free(pool);
         return status;
@@ -339,7 +339,7 @@ void zd_transfer_pool_leave(struct zd_transfer_pool **shared)
         zd_free(endpoint->url);
         zd_free(endpoint);
     }
-    zd_multi_close(pool->multi);
+    zd_curl_loop_close(pool->multi);
     uv_close((uv_handle_t *)&pool->soon, on_closed);
     uv_close((uv_handle_t *)&pool->watch, on_closed);
 }

@@ -413,7 +413,7 @@ bool zd_transfer_run_follow(struct zd_transfer_run *run, CURLcode code)
     zd_text_clear(&run->followed);
     const bool fits = zd_text_add(&run->followed, url) == ZD_OK;
     set_url(run, run->followed.at);
-    if (!fits || zd_multi_add(run->multi, run->easy) != ZD_OK) {
+    if (!fits || zd_curl_loop_add(run->multi, run->easy) != ZD_OK) {
         run->head_status = zd_fail(&transfer->err, ZD_NO_MEMORY, "no memory for a redirection");
         return false;
     }
@@ -517,7 +517,7 @@ bool zd_transfer_run_begin(struct zd_transfer_run *run)
     set_trust(run);
     set_callbacks(run);
     set_method(run);
-    return set_headers(run) && zd_multi_add(run->multi, run->easy) == ZD_OK;
+    return set_headers(run) && zd_curl_loop_add(run->multi, run->easy) == ZD_OK;
 }
 
 bool zd_transfer_run_is_connected(const struct zd_transfer_run *run)

@@ -3,14 +3,14 @@
 #define ZD_CORE_STORE_TRANSFER_TRANSFER_RUN_H
 
 #include "core/base/text.h"
-#include "core/store/transfer/multi.h"
+#include "core/store/transfer/curl_loop.h"
 #include "core/store/transfer/transfer_exchange.h"
 
 struct zd_transfer_run {
     struct zd_list link; /* for the pool, as is the next one */
     void *turns;
     struct zd_transfer *transfer;
-    struct zd_multi *multi;
+    struct zd_curl_loop *multi;
     uv_loop_t *loop;
     const char *endpoint;  /* "http://host:port", borrowed: nobody else is asked */
     uint64_t *n_connected; /* counts connections; borrowed */

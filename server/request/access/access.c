@@ -11,7 +11,7 @@
 #include "server/request/connection.h"
 #include "server/request/identity.h"
 #include "server/request/access/jwts.h"
-#include "server/request/access/known.h"
+#include "server/request/access/credential_cache.h"
 #include "server/request/permission.h"
 #include "server/request/rates.h"
 #include "server/request/request.h"
@@ -19,7 +19,7 @@
 #include "server/request/route.h"
 #include "server/request/access/signing.h"
 #include "server/request/access/tokens.h"
-#include "server/request/access/verdicts.h"
+#include "server/request/access/permission_cache.h"
 #include "server/runtime/server.h"
 
 #define SHOWN_BYTES UINT64_C(256) /* of a host that is refused */
@@ -89,14 +89,15 @@ static bool identify(struct zd_request *req)
     }
     const struct zd_span token =
         req->n_url_tokens > 0 ? req->url_token : zd_credential_of_bearer(req->authorization);
-    req->identity = zd_known_find(server->known, token, server->n_credential_changes);
+    req->identity = zd_credential_cache_find(server->known, token, server->n_credential_changes);
     if (req->identity == NULL && zd_rates_are_spent(req)) {
         return false;
     }
     if (req->identity == NULL) {
         search(req, token);
         if (req->identity != NULL) {
-            zd_known_put(&server->known, token, server->n_credential_changes, req->identity);
+            zd_credential_cache_put(
+                &server->known, token, server->n_credential_changes, req->identity);
         }
     }
     return true;
@@ -145,13 +146,13 @@ static bool may_keep(const struct zd_request *req)
 /* The same, from memory where it can be. */
 static zd_step *recall(struct zd_request *req)
 {
-    struct zd_verdicts **verdicts = &req->server->verdicts;
-    if (may_keep(req) && zd_verdicts_find(*verdicts, req)) {
+    struct zd_permission_cache **verdicts = &req->server->verdicts;
+    if (may_keep(req) && zd_permission_cache_find(*verdicts, req)) {
         return NULL;
     }
     zd_step *const refusal = judge(req);
     if (may_keep(req) && refusal == NULL) {
-        zd_verdicts_put(verdicts, req);
+        zd_permission_cache_put(verdicts, req);
     }
     return refusal;
 }

@@ -349,8 +349,8 @@ static void take_keys(struct zd_jwts *jwts, struct zd_jwk_set *keys, const char 
 {
     revoke_others(jwts, keys);
     if (!are_same(jwts->keys, keys)) {
-        jwts->server
-            ->n_credential_changes++; /* others keep them, too: server/request/access/known.h */
+        jwts->server->n_credential_changes++; /* others keep them, too:
+                                                 server/request/access/credential_cache.h */
         log_keys(jwts, keys, from);
     }
     zd_jwk_free(jwts->keys);

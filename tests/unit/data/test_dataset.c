@@ -73,7 +73,7 @@ static void open_bench(struct bench *bench, struct zd_dataset_config *dataset, s
     server->loop = &bench->loop;
     zd_log_init(&server->log, &bench->config.settings, server->loop);
     zd_cache_init(&bench->replies, "replies", 1 << 20, nothing_to_free);
-    zd_parsed_init(&server->parsed, 1 << 20);
+    zd_node_memory_init(&server->parsed, 1 << 20);
     zd_cache_init(&server->nodes, "nodes", 1 << 20, zd_node_free);
     zd_cache_init(&server->objects, "objects", 1 << 20, zd_object_free);
     zd_cache_init(&server->chunks, "chunks", 1 << 20, zd_chunk_free);

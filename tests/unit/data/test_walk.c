@@ -114,7 +114,7 @@ START_TEST(a_walk_goes_on_where_one_node_fits)
         zd_test_plane_slow(&plane);
     }
     const uint64_t bytes = large_bytes(&plane);
-    zd_parsed_init(&plane.server.parsed, bytes * 2); /* a quarter is for small ones */
+    zd_node_memory_init(&plane.server.parsed, bytes * 2); /* a quarter is for small ones */
     walk(&plane, &visits);
     end_walk(&plane, &visits);
     ck_assert_int_eq(visits.want.wait.status, ZD_OK);
@@ -130,7 +130,7 @@ START_TEST(a_walk_without_room_for_the_next_node_ends)
     struct visits visits = {.keeps = true};
     open_plane(&plane);
     const uint64_t bytes = large_bytes(&plane);
-    zd_parsed_init(&plane.server.parsed, bytes * 4);
+    zd_node_memory_init(&plane.server.parsed, bytes * 4);
     walk(&plane, &visits);
     end_walk(&plane, &visits);
     ck_assert_int_eq(visits.want.wait.status, ZD_AGAIN);
@@ -145,17 +145,17 @@ START_TEST(an_admitted_walk_is_not_refused)
 {
     struct zd_test_plane plane;
     struct visits visits = {.keeps = true, .want.is_admitted = true};
-    struct zd_parsed_share share = {0};
+    struct zd_node_memory_share share = {0};
     open_plane(&plane);
     const uint64_t bytes = large_bytes(&plane);
-    zd_parsed_init(&plane.server.parsed, bytes);
-    zd_parsed_admit(&plane.server.parsed, bytes * N_NODES, &share);
+    zd_node_memory_init(&plane.server.parsed, bytes);
+    zd_node_memory_admit(&plane.server.parsed, bytes * N_NODES, &share);
     walk(&plane, &visits);
     end_walk(&plane, &visits);
     ck_assert_int_eq(visits.want.wait.status, ZD_OK);
     ck_assert_uint_eq(visits.n, N_NODES + 1);
     forget(&visits);
-    zd_parsed_leave(&share);
+    zd_node_memory_leave(&share);
     zd_test_plane_close(&plane);
 }
 END_TEST
@@ -237,11 +237,11 @@ START_TEST(in_a_turn_all_walks_together_visit_few_nodes)
             .wait.done = count_end, .start = root, .depth_max = 1, .visit = count};
         ck_assert_int_eq(zd_walk_want(&crowd.want[i]), ZD_WAIT);
     }
-    ck_assert_uint_le(crowd.n_visits, ZD_LATER_PIECES);
+    ck_assert_uint_le(crowd.n_visits, ZD_DEFERRED_PIECES);
     while (crowd.n_told < N_WALKS) {
         crowd.n_visits = 0;
         uv_run(plane.server.loop, UV_RUN_NOWAIT);
-        ck_assert_uint_le(crowd.n_visits, ZD_LATER_PIECES);
+        ck_assert_uint_le(crowd.n_visits, ZD_DEFERRED_PIECES);
     }
     ck_assert_uint_eq(crowd.n_all, N_WALKS * (N_VISITED + 1));
     for (int i = 0; i < N_WALKS; i++) {

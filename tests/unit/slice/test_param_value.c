@@ -24,10 +24,10 @@ static void show_entries(struct zd_text *text, const char *name, const struct zd
     zd_text_add(text, ";");
 }
 
-static void show_picks(struct zd_text *text, const struct zd_slice_picks *picks)
+static void show_picks(struct zd_text *text, const struct zd_selectors *picks)
 {
     for (uint32_t i = 0; i < picks->n; i++) {
-        const struct zd_slice_pick *pick = &picks->pick[i];
+        const struct zd_selector *pick = &picks->pick[i];
         zd_text_addf(text, "%s %.*s%s%.*s%s;", pick->by_value ? "sel" : "isel", (int)pick->dim_len,
             picks->text.at + pick->dim_at, pick->dim_len > 0 ? "=" : "", (int)pick->len,
             picks->text.at + pick->at, pick->is_number ? " number" : "");

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "core/dialect/said.h"
+#include "core/dialect/roundtrip.h"
 #include "core/dialect/v2/v2_documents.h"
 #include "tests/support/codec.h"
 
@@ -171,7 +171,7 @@ START_TEST(document_becomes_documents_of_v2_and_they_say_the_same)
         documents.text[i] = zd_text_span(&texts.text[i]);
     }
     ck_assert_int_eq(zd_dialect_find("v2")->parse(&documents, &reading, &again, NULL), ZD_OK);
-    zd_said_judge(meta, again, &faults);
+    zd_roundtrip_judge(meta, again, &faults);
     ck_assert(!has_fault(&faults, "nowhere") && faults.n_items == 0);
     zd_faults_done(&faults);
     zd_document_texts_done(&texts);

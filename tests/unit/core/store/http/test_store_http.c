@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/store/transfer/multi.h"
+#include "core/store/transfer/curl_loop.h"
 #include "core/store/remote/remote.h"
 #include "core/store/contract/store.h"
 #include "tests/support/reply_server.h"
@@ -55,7 +55,7 @@ static void begin(
 static void end(struct zd_test_store *test)
 {
     zd_store_close(test->store);
-    ck_assert(!zd_multi_is_needed());
+    ck_assert(!zd_curl_loop_is_needed());
     zd_reply_server_close(&server);
     ck_assert_int_eq(uv_run(&test->loop, UV_RUN_DEFAULT), 0);
     ck_assert_int_eq(uv_loop_close(&test->loop), 0);
@@ -452,7 +452,7 @@ START_TEST(store_http_refuses_without_repeating_secrets)
         open_at(&test, open_facts[_i].location, open_facts[_i].options, &err), ZD_INVALID);
     ck_assert_str_ne(err.text, "");
     ck_assert_msg(strstr(err.text, "secret") == NULL || _i == 10, "%s", err.text);
-    ck_assert(!zd_multi_is_needed());
+    ck_assert(!zd_curl_loop_is_needed());
     ck_assert_int_eq(uv_loop_close(&test.loop), 0);
 }
 END_TEST

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/store/transfer/multi.h"
+#include "core/store/transfer/curl_loop.h"
 #include "core/store/s3/s3_store.h"
 #include "tests/support/reply_server.h"
 #include "tests/support/store.h"
@@ -41,7 +41,7 @@ static void begin(struct zd_test_store *test, const struct zd_reply *reply, size
 static void end(struct zd_test_store *test)
 {
     zd_store_close(test->store);
-    ck_assert(!zd_multi_is_needed());
+    ck_assert(!zd_curl_loop_is_needed());
     zd_reply_server_close(&server);
     ck_assert_int_eq(uv_run(&test->loop, UV_RUN_DEFAULT), 0);
     ck_assert_int_eq(uv_loop_close(&test->loop), 0);

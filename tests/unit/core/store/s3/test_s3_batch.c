@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/store/transfer/multi.h"
+#include "core/store/transfer/curl_loop.h"
 #include "tests/support/reply_server.h"
 #include "tests/support/store.h"
 #include "tests/support/unit.h"
@@ -52,7 +52,7 @@ static void end(struct zd_test_store *test)
     ck_assert_ptr_null(zd_s3_store_of(test->store)->gathering);
     ck_assert(zd_turns_are_idle(&zd_s3_store_of(test->store)->turns));
     zd_store_close(test->store);
-    ck_assert(!zd_multi_is_needed());
+    ck_assert(!zd_curl_loop_is_needed());
     zd_reply_server_close(&server);
     ck_assert_int_eq(uv_run(&test->loop, UV_RUN_DEFAULT), 0);
     ck_assert_int_eq(uv_loop_close(&test->loop), 0);

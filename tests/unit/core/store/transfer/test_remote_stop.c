@@ -8,7 +8,7 @@
 
 static unsigned n_rung;
 
-static void count_ring(struct zd_alarm *alarm)
+static void count_ring(struct zd_timer *alarm)
 {
     (void)alarm;
     n_rung++;
@@ -17,14 +17,14 @@ static void count_ring(struct zd_alarm *alarm)
 START_TEST(nothing_waits_for_its_time_when_all_is_stopped)
 {
     uv_loop_t loop;
-    struct zd_alarm alarm[3] = {{.ring = count_ring}, {.ring = count_ring}, {.ring = count_ring}};
+    struct zd_timer alarm[3] = {{.ring = count_ring}, {.ring = count_ring}, {.ring = count_ring}};
     struct zd_remote none = {0};
     struct zd_remote remote = {.settings = {.connections = 1, .breaker_ms = 1, .retries = 4}};
     ck_assert_int_eq(uv_loop_init(&loop), 0);
     zd_remote_stop(&none);
     struct zd_endpoint *endpoint = zd_endpoint_join(&remote, 7, &loop);
     for (size_t i = 0; i < ZD_COUNT_OF(alarm); i++) {
-        zd_alarms_set(&endpoint->alarms, &alarm[i], i == 0 ? 0 : UINT64_MAX / i);
+        zd_timers_set(&endpoint->alarms, &alarm[i], i == 0 ? 0 : UINT64_MAX / i);
     }
     zd_remote_stop(&remote);
     ck_assert_uint_eq(n_rung, 0);

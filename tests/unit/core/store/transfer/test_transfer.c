@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/store/transfer/multi.h"
+#include "core/store/transfer/curl_loop.h"
 #include "core/store/remote/remote.h"
 #include "tests/support/reply_server.h"
 #include "tests/support/unit.h"
@@ -32,9 +32,9 @@ static void begin(const struct zd_reply *reply, size_t n_replies)
     server = (struct zd_reply_server){0};
     ck_assert_int_eq(uv_loop_init(&loop), 0);
     zd_reply_server_open(&server, &loop, reply, n_replies);
-    ck_assert(!zd_multi_is_needed());
+    ck_assert(!zd_curl_loop_is_needed());
     ck_assert_int_eq(zd_transfer_pool_take(&pool, &loop, NULL), ZD_OK);
-    ck_assert(zd_multi_is_needed());
+    ck_assert(zd_curl_loop_is_needed());
     n_done = 0;
 }
 
@@ -42,7 +42,7 @@ static void end(void)
 {
     zd_transfer_pool_leave(&pool);
     ck_assert_ptr_null(pool);
-    ck_assert(!zd_multi_is_needed());
+    ck_assert(!zd_curl_loop_is_needed());
     zd_reply_server_close(&server);
     ck_assert_int_eq(uv_run(&loop, UV_RUN_DEFAULT), 0);
     ck_assert_int_eq(uv_loop_close(&loop), 0);
