@@ -23,7 +23,7 @@ struct zd_remote_settings {
  * and the bound of listings, for as long as one of them is open. Thread: loop. */
 struct zd_remote {
     struct zd_remote_settings settings;
-    struct zd_list endpoints;        /* of store_plan.c; zeroed = none yet */
+    struct zd_list endpoints;        /* of plan_store.c; zeroed = none yet */
     struct zd_store_memory listings; /* what they hold: core/store/contract/listing_room.h */
     uint64_t merged_bytes;           /* of reads for several, under way: of remote_plan_read.c */
     struct zd_transfer_pool *pool;   /* of core/store/transfer/transfer.c: connections; made by the
@@ -33,7 +33,7 @@ struct zd_remote {
 
 /**
  * Open a location as zd_store_open does, and over a remote store (is_remote) what makes it quick
- * and patient: store_plan.c, and over that store_disk.c where there is a disk tier. Where
+ * and patient: plan_store.c, and over that disk_store.c where there is a disk tier. Where
  * config->remote is NULL nothing is put over it. Thread: loop.
  */
 ZD_RESULT zd_remote_open(
