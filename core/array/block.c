@@ -41,7 +41,7 @@ static void copy_part(const struct zd_block *block, const struct zd_part *part, 
     zd_strided_copy(&box, to, from);
 }
 
-/* What is done to a run of elements in the block. */
+/* The operation on a run of elements of the block. */
 enum touch_up {
     FILL,
     SWAP,
@@ -104,7 +104,7 @@ static void touch_part(
     }
 }
 
-/* Of the part's first element in its chunk. */
+/* The offset of the part's first element in its chunk. */
 static uint64_t offset_in(
     const struct zd_part *part, uint32_t rank, const uint64_t stride[ZD_RANK_MAX])
 {

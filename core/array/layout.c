@@ -14,7 +14,7 @@
 #define DECODE_COPIES   2                   /* of an index: as it is stored, and decoded */
 #define TOO_MUCH        (UINT64_C(1) << 60) /* for any memory; sums of a few such are exact */
 
-/* What the chain's chunks are made of when they can be read one by one; else NULL. */
+/* The shard of the chain's chunks if its inner chunks can be read one by one; else NULL. */
 static const struct zd_shard *shard_of(
     const struct zd_chain *chain, uint32_t ret_order[ZD_RANK_MAX])
 {

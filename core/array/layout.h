@@ -9,7 +9,7 @@
 #define ZD_LEVELS_MAX 4
 
 /**
- * One level of chunks. Level 0 are the chunks of the array's grid, one stored object each; level n
+ * A level of chunks. Level 0 holds the chunks of the array's grid, one stored object each; level n
  * + 1 are the inner chunks of level n's shards. Every level cuts the whole array, in the array's
  * own axes; all but level 0 do so regularly, since inner chunks divide all shards. Where the chunks
  * of level 0 differ, all here is of the largest; zd_layout_open gives what one of them is.
@@ -76,7 +76,7 @@ ZD_RESULT zd_layout_open(const struct zd_layout *layout, uint32_t level, const u
     const struct zd_level **ret_level, struct zd_error *err);
 void zd_layout_close(const struct zd_level *level); /* accepts NULL */
 
-/** What a chunk has decoded, bytes; of elements of variable length the most that it can have. */
+/** The decoded length of a chunk, bytes. With elements of variable length it is the upper bound. */
 uint64_t zd_layout_chunk_bytes(
     const struct zd_layout *layout, uint32_t level, const uint64_t *index);
 
@@ -96,9 +96,9 @@ ZD_RESULT zd_layout_index_range(const struct zd_level *level, struct zd_byte_ran
     struct zd_byte_range *ret_range, struct zd_error *err);
 
 /**
- * What is read of an index to find chunk index[] of level + 1, from the first byte of the index:
- * all of it, or of a large one whose entries are at fixed places the page with that entry, as it is
- * decoded. The checksum of an index that is read by pages is not checked.
+ * The part of an index to read to find chunk index[] of level + 1, from the first byte of the
+ * index: all of it, or of a large one whose entries are at fixed places the page with that entry,
+ * as it is decoded. The checksum of an index that is read by pages is not checked.
  */
 struct zd_byte_range zd_layout_index_piece(const struct zd_level *level, const uint64_t *index);
 

@@ -7,8 +7,8 @@
 #include "core/dialect/chunk_key.h"
 #include "core/dialect/dialect.h"
 
-/* What all widely used readers of v3 decode: zarr-python, tensorstore, zarrita. A chain of nothing
- * else is shown as it is. */
+/* All widely used readers of v3 decode these: zarr-python, tensorstore, zarrita. A chain of these
+ * alone is shown unchanged. */
 static const char *const common_codecs[] = {"bytes", "transpose", "sharding_indexed", "vlen-utf8",
     "vlen-bytes", "blosc", "gzip", "zstd", "crc32c"};
 
@@ -17,7 +17,7 @@ static bool is_final(const struct zd_meta *meta)
     return strcmp(meta->dialect->name, "v3") == 0;
 }
 
-/* What widely used readers of v3 know. */
+/* Widely used readers of v3 find chunks under these keys. */
 static bool has_common_keys(const struct zd_meta *meta)
 {
     return meta->key_suffix == NULL;
@@ -48,7 +48,7 @@ static bool has_common_codecs(const struct zd_chain *chain)
     return true;
 }
 
-/* Of shards that are compressed as a whole there is no level. */
+/* A shard that is compressed as a whole has no level. */
 static bool has_shards(const struct zd_chain *chain)
 {
     return zd_chain_codec(chain, zd_chain_array_bytes(chain))->shard != NULL;
@@ -124,7 +124,7 @@ static struct zd_json *new_plain_codecs(const struct zd_dtype *dtype)
     return ZD_TAKE(list);
 }
 
-/* Of inner chunks: regular, whatever their shards are. */
+/* The grid of inner chunks. It is regular, even if the grid of the shards is not. */
 static struct zd_json *new_grid(const struct zd_grid *grid)
 {
     ZD_AUTO(zd_json) shape = zd_json_new_array();

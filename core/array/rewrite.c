@@ -61,7 +61,7 @@ static bool is_hot(const struct work *work, const struct zd_slot_place *place)
     return work->elements != NULL && work->hot.slot == place->slot;
 }
 
-/* What is decoded gets its bytes. */
+/* Decoded elements are encoded to bytes again. */
 static enum zd_status cool_down(struct work *work, struct zd_error *err)
 {
     if (work->elements == NULL) {
@@ -103,9 +103,9 @@ static enum zd_status elements_of(struct work *work, const struct zd_slot_place 
     return zd_chunk_decode(work->leaf, stored, ret_elements, err);
 }
 
-/* What remains of a chunk of the last level: nothing, or elements beside the brush. Those outside
- * the array are somebody's, when another process has made it larger; but what does not decode is
- * nobody's, and is written over when the array keeps nothing of it. */
+/* The remains of a chunk of the last level: nothing, or the elements beside the brush. Elements
+ * outside the array are kept: another process may have made the array larger. A chunk that does not
+ * decode is overwritten if the array needs nothing of it. */
 static enum zd_status rest_of(struct work *work, const struct brush *brush,
     const struct zd_slot_place *place, struct zd_buf **ret_elements, struct zd_error *err)
 {
@@ -150,7 +150,7 @@ static void change_done(struct change *change)
     zd_buf_unref(change->bytes);
 }
 
-/* What the brush makes of a chunk of the last level; its elements are not encoded yet. */
+/* Apply the brush to a chunk of the last level; its elements are not encoded yet. */
 static enum zd_status change_elements(
     struct work *work, struct brush *brush, struct change *change, struct zd_error *err)
 {
@@ -255,7 +255,7 @@ static void drop_changes(struct zd_list *changes)
     }
 }
 
-/* One more chunk of a box that has several. */
+/* Add another chunk of a box that has several. */
 static enum zd_status add_change(
     struct work *work, struct brush *brush, struct zd_list *changes, struct zd_error *err)
 {

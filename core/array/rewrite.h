@@ -4,7 +4,7 @@
 
 #include "core/array/rewrite_edit.h"
 
-/** One stored object, and all that changes in it. */
+/** A stored object with all its changes. */
 struct zd_rewrite {
     /* in */
     const struct zd_layout *layout; /* borrowed */

@@ -1,4 +1,4 @@
-/* What edits cost: memory and time. */
+/* The cost of edits: memory and time. */
 #include "core/array/rewrite_cost.h"
 
 #include "core/base/num.h"
@@ -23,7 +23,7 @@ static uint64_t product(uint64_t a, uint64_t b)
     return ckd_mul(&result, a, b) ? UINT64_MAX : result;
 }
 
-/* Of all shards in one object, nested ones too. */
+/* The index bytes of all shards in an object, nested ones included. */
 static uint64_t index_bytes(const struct zd_layout *layout)
 {
     uint64_t n_shards = 1;
@@ -60,7 +60,8 @@ static uint64_t change_ns(const struct zd_level *level)
         product(level->decode_ns, 1 + ENCODE_PER_DECODE), level->chunk_bytes / COPY_BYTES_PER_NS);
 }
 
-/* Of the shards down to that level, one of each: they are there or not, their indexes are made. */
+/* The time for the indexes of one shard of each level down to that one. A missing shard costs as
+ * much: its index is made. */
 static uint64_t indexes_ns(const struct zd_layout *layout, uint32_t level)
 {
     uint64_t ns = 0;

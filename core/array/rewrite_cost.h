@@ -1,4 +1,4 @@
-/* What edits cost: memory and time. */
+/* The cost of edits: memory and time. */
 #ifndef ZD_CORE_ARRAY_REWRITE_COST_H
 #define ZD_CORE_ARRAY_REWRITE_COST_H
 

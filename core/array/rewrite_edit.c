@@ -1,4 +1,4 @@
-/* One change of one chunk: what it covers of a stored object. */
+/* An edit: a change of one chunk, and the part of a stored object that it covers. */
 #include "core/array/rewrite_edit.h"
 
 #include "core/grid/plan.h"

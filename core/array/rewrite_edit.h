@@ -1,4 +1,4 @@
-/* One change of one chunk, for core/array/rewrite. */
+/* An edit: a change of one chunk, for core/array/rewrite. */
 #ifndef ZD_CORE_ARRAY_REWRITE_EDIT_H
 #define ZD_CORE_ARRAY_REWRITE_EDIT_H
 
@@ -6,7 +6,7 @@
 #include "core/array/scatter.h"
 #include "core/dialect/written.h"
 
-/** What happens to a chunk. */
+/** The fate of a chunk. */
 enum zd_edit_kind {
     ZD_EDIT_BOX,     /* new values for some elements, or for all within the array */
     ZD_EDIT_DECODED, /* new values for all elements, padding included */
@@ -22,7 +22,7 @@ struct zd_edit_counts {
 };
 
 /**
- * One change of one chunk of any level. A chunk of level 0 is a stored object, even if it is a
+ * A change of one chunk of any level. A chunk of level 0 is a stored object, even if it is a
  * shard: a slice has one edit for each object, a box planned over the grid of level 0, and
  * zd_rewrite finds the chunks within the shard.
  *

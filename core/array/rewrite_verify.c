@@ -68,7 +68,7 @@ static void inner_index(
     }
 }
 
-/* One chunk of the last level after the other, so that a shard may be larger than memory. */
+/* Visit the chunks of the last level one by one, so that a shard may be larger than memory. */
 static enum zd_status drop_empty(struct zd_slots *slots, const struct zd_edit *edit,
     const struct zd_level *top, struct zd_error *err)
 {
@@ -100,7 +100,7 @@ static enum zd_status drop_empty(struct zd_slots *slots, const struct zd_edit *e
     }
 }
 
-/* What a client encoded, without the chunks that are not to be stored. */
+/* The client's encoded bytes without the chunks that are not to be stored. */
 static enum zd_status leave_out_empty(const struct zd_layout *layout, struct zd_edit *edit,
     const struct zd_verified *verified, struct zd_error *err)
 {

@@ -21,7 +21,7 @@ struct zd_source zd_scatter_source_of_element(
     return (struct zd_source){.data = element, .rank = rank, .dtype = *dtype};
 }
 
-/* What was in the chunk before is settled already. */
+/* Settle the chunk's former elements. */
 static void settle(
     const struct zd_dtype *dtype, const uint64_t *shape, uint32_t rank, uint8_t *chunk)
 {

@@ -16,7 +16,7 @@ struct zd_source {
 /** The elements of a dense block in C order. */
 struct zd_source zd_scatter_source_of_block(const struct zd_block *block);
 
-/** One element, for every place. */
+/** A source that gives the same element for every place. */
 struct zd_source zd_scatter_source_of_element(
     uint32_t rank, const struct zd_dtype *dtype, const uint8_t *element);
 

@@ -270,7 +270,7 @@ enum zd_status zd_slots_open_over(
     return open_shard(slots, place, level, ZD_CORRUPT, err);
 }
 
-/* What was there before it was opened. */
+/* Restore the slot as it was before it was opened. */
 static void restore_slot(const struct zd_opened *opened)
 {
     *opened->place.slot = opened->was;
@@ -379,7 +379,7 @@ void zd_slots_put(struct zd_slots *slots, const struct zd_slot_place *place, str
     mark_changed(slots, place->shard);
 }
 
-/* What the index will say of a chunk whose bytes, if it has any, are put there. */
+/* The index entry of a chunk whose bytes, if any, are put there. */
 static struct zd_shard_entry entry_of(const struct zd_slot *slot, struct zd_span chunk, uint64_t at)
 {
     if (slot->state == ZD_SLOT_DAMAGED) {

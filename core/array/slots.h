@@ -16,7 +16,7 @@ enum zd_slot_state {
 
 struct zd_opened;
 
-/** What is, or will be, stored of one chunk. */
+/** The stored form of a chunk, now or after the write. */
 struct zd_slot {
     enum zd_slot_state state;
     union {
@@ -75,7 +75,7 @@ ZD_RESULT zd_slots_open(struct zd_slots *slots, const struct zd_slot_place *plac
 ZD_RESULT zd_slots_open_over(struct zd_slots *slots, const struct zd_slot_place *place,
     uint32_t level, struct zd_error *err);
 
-/** What was to be written over the lost shards is in its place: they are as all others now. */
+/** The write that was to replace the lost shards is done: they are ordinary shards now. */
 void zd_slots_take_lost(struct zd_slots *slots);
 
 /** It is not: they are what they were. Nothing was put in them. */

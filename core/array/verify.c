@@ -39,7 +39,7 @@ static enum zd_status charge(struct walk *walk, uint64_t n_bytes, struct zd_erro
     return status;
 }
 
-/* Those bytes in a buffer of their own, as the decoders want them. */
+/* Copy the run into a buffer of its own, as the decoders need it. */
 static enum zd_status cut(const struct walk *walk, struct zd_byte_range run,
     struct zd_buf **ret_bytes, struct zd_error *err)
 {

@@ -5,7 +5,7 @@
 #include "core/array/layout.h"
 #include "core/dialect/written.h"
 
-/** What was seen on the way; zeroed before. */
+/** Findings of a verification; zeroed before. */
 struct zd_verified {
     struct zd_written *written; /* in: gets all elements; borrowed, or NULL */
     uint64_t n_empty;           /* out: chunks of the last level that are all fill value */

@@ -51,10 +51,10 @@ struct zd_buf *zd_buf_copy(struct zd_span bytes);
  */
 struct zd_buf *zd_buf_take(uint8_t *bytes, size_t len);
 
-/** One more reference; returns its argument. Thread: any. */
+/** Take another reference; returns its argument. Thread: any. */
 struct zd_buf *zd_buf_ref(struct zd_buf *buf);
 
-/** One reference less; the last one frees. Accepts NULL. Thread: any. */
+/** Drop a reference; the last one frees. Accepts NULL. Thread: any. */
 void zd_buf_unref(struct zd_buf *buf);
 
 ZD_OWN(zd_buf, zd_buf_unref);

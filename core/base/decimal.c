@@ -177,7 +177,8 @@ static double read_back(const struct decimal *decimal, const struct float_type *
     return type->bits == 16 ? round_to_half(value) : value;
 }
 
-/* What digits_kept digits can say, they say with zeros at the end; only subnormals keep fewer. */
+/* Any number of up to digits_kept digits prints exactly, with zeros at the end; only subnormals
+ * keep fewer. */
 static struct decimal find_by_printing(double value, const struct float_type *type)
 {
     int n_digits = value < type->normal_min ? 1 : type->digits_kept;

@@ -23,7 +23,7 @@ static void new_line(struct zd_emit *emit)
     }
 }
 
-/* What stands between the item before and the next one. */
+/* Write the separator between the last item and the next one. */
 static void begin_item(struct zd_emit *emit)
 {
     if (emit->after_key) {

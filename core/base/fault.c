@@ -1,4 +1,4 @@
-/* What is wrong with a document: every fault at once, each with its place. */
+/* The faults of a document: all of them at once, each with its place. */
 #include "core/base/fault.h"
 
 #include <stdarg.h>

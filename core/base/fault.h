@@ -1,4 +1,4 @@
-/* What is wrong with a document: every fault at once, each with its place. */
+/* The faults of a document: all of them at once, each with its place. */
 #ifndef ZD_CORE_BASE_FAULT_H
 #define ZD_CORE_BASE_FAULT_H
 
@@ -11,7 +11,7 @@ enum zd_severity {
     ZD_FAULT_WARNING,     /* tolerated, or ignored as the document allows */
 };
 
-/** One finding. Strings are owned by the list; NULL where there is nothing to say. */
+/** A fault. The list owns its strings; NULL where there is nothing to say. */
 struct zd_fault {
     enum zd_severity severity;
     const char *

@@ -78,7 +78,7 @@ bool zd_json_f64(const struct zd_json *json, double *ret_value);
  * returns exactly; else NULL. */
 const char *zd_json_digits(const struct zd_json *json);
 
-/** What stands between the quotes of a ZD_JSON_ODD_STRING in the document; else NULL. */
+/** The text between the quotes of a ZD_JSON_ODD_STRING in the document; else NULL. */
 const char *zd_json_odd_string(const struct zd_json *json);
 
 /** The token of a ZD_JSON_NONFINITE; else NULL. */

@@ -53,7 +53,7 @@ static bool next_member(struct zd_span object, size_t *at, struct member *ret_me
     return true;
 }
 
-/* What a name's text says. */
+/* Decode the text of a name. */
 static void decode_name(struct zd_span token, struct zd_text *name)
 {
     zd_text_clear(name);

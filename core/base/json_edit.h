@@ -5,7 +5,7 @@
 #include "core/base/json.h"
 #include "core/base/text.h"
 
-/** What becomes of a member. */
+/** The fate of a member. */
 enum zd_json_fate {
     ZD_JSON_STAYS,
     ZD_JSON_GOES,

@@ -9,7 +9,7 @@
 #define SURROGATE_FIRST 0xD800
 #define SURROGATE_LOW   0xDC00
 
-/** What may come next. */
+/** The tokens that may come next. */
 enum expected {
     A_VALUE,
     A_VALUE_OR_END,
@@ -190,7 +190,7 @@ static bool is_mark(uint8_t c)
     return c == ',' || c == ':' || c == '{' || c == '}' || c == '[' || c == ']';
 }
 
-/* One token; grammar->at is its first byte, and is moved behind it. */
+/* Read a token; grammar->at is its first byte, and is moved behind it. */
 static ZD_RESULT read_token(struct grammar *grammar)
 {
     const uint8_t c = grammar->text.ptr[grammar->at];
@@ -307,7 +307,7 @@ static void add_character(uint32_t c, struct zd_text *out)
     zd_text_add_bytes(out, bytes, 1 + n_more);
 }
 
-/* What an escape of one letter says. */
+/* The meaning of an escape of one letter. */
 static char letter_of(char c)
 {
     static const char letters[] = "bfnrt";

@@ -22,7 +22,7 @@ struct check {
 static void judge(struct check *check, const struct zd_json *schema, const struct zd_json *value,
     const struct zd_pointer *at);
 
-/* What a pointer leads to: "shape", or "entry 0 of shape". */
+/* The target of a pointer in words: "shape", or "entry 0 of shape". */
 static void add_place(struct zd_text *text, const char *pointer)
 {
     const char *last = strrchr(pointer, '/');

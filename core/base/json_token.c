@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-/* What a tree of jansson takes, its place in the container included (measured: 240, 130, 45, 90).
- */
+/* Bytes of a tree of jansson, the place in the container included (measured: 240, 130, 45, 90). */
 #define OBJECT_BYTES 256
 #define ARRAY_BYTES  144
 #define WORD_BYTES   48

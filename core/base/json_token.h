@@ -5,7 +5,7 @@
 #include "core/base/buf.h"
 #include "core/base/status.h"
 
-/** What a document may cost. */
+/** The limits of a document. */
 struct zd_json_limits {
     size_t bytes_max;
     size_t nodes_max; /* values: every scalar, array and object counts one */
@@ -32,7 +32,7 @@ enum zd_json_token {
  */
 enum zd_json_token zd_json_next_token(struct zd_span text, size_t *at, size_t *ret_end);
 
-/** One past the value of which the first token comes next; the end of the text when it is not
+/** The position one past the value whose first token comes next; the end of the text when it is not
  * closed. Thread: any. */
 size_t zd_json_value_end(struct zd_span text, size_t at);
 
@@ -75,8 +75,8 @@ ZD_RESULT zd_json_fail_at(struct zd_error *err, struct zd_span text, size_t posi
 /** How many spaces, as JSON has them, a text begins with. Thread: any. */
 size_t zd_json_space_len(struct zd_span text);
 
-/** What \u and four hexadecimal digits at the beginning of a text say. @return false: there is
- * none. Thread: any. */
+/** Read \u and four hexadecimal digits at the beginning of a text. @return false: there are none.
+ * Thread: any. */
 bool zd_json_read_unit(struct zd_span text, uint32_t *ret_unit);
 
 /** Whether a token is a string with its quotes, and every escape in it is one. Thread: any. */
@@ -87,8 +87,8 @@ bool zd_json_string_is_well_formed(struct zd_span token);
  */
 bool zd_json_string_is_odd(struct zd_span token);
 
-/** What a word begins with and is nothing but: NaN, Infinity or -Infinity; digits and a sign; a
- * number (RFC 8259, 6), whatever its range. Thread: any. */
+/** Whether the whole word is NaN, Infinity or -Infinity; digits and a sign; a number (RFC 8259, 6)
+ * of any range. Thread: any. */
 bool zd_json_word_is_nonfinite(struct zd_span word);
 bool zd_json_word_is_integer(struct zd_span word);
 bool zd_json_word_is_number(struct zd_span word);

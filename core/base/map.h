@@ -5,7 +5,7 @@
 #include "core/base/buf.h"
 #include "core/base/status.h"
 
-/** One entry, embedded in the object that the table leads to. */
+/** An entry, embedded in the object that the table leads to. */
 struct zd_map_entry {
     struct zd_map_entry *next; /* in the same bucket */
     uint64_t hash;

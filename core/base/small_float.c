@@ -56,7 +56,7 @@ static bool is_nan(const struct zd_small_float *format, uint32_t code)
     return zd_small_float_nan(format, &special) && code == special;
 }
 
-/* Of a number, without its sign. */
+/* The magnitude of a number. */
 static double size_of(const struct zd_small_float *format, uint32_t code)
 {
     const int exponent = (int)(code >> format->n_mantissa);
@@ -116,7 +116,7 @@ static bool nearest_power(const struct zd_small_float *format, double value, uin
     return true;
 }
 
-/* Of a size, in units of the last place: codes go on where the exponent changes. */
+/* Round a magnitude to units of the last place. Codes continue where the exponent changes. */
 static bool nearest_size(const struct zd_small_float *format, double size, uint32_t *ret_code)
 {
     const uint32_t greatest = greatest_of(format);

@@ -22,7 +22,7 @@ static inline void zd_tally_add(struct zd_tally *tally, uint64_t bytes)
     (void)atomic_fetch_add_explicit(&tally->bytes, bytes, memory_order_relaxed);
 }
 
-/** Of what was added. Thread: any. */
+/** Subtract bytes that were added before. Thread: any. */
 static inline void zd_tally_sub(struct zd_tally *tally, uint64_t bytes)
 {
     (void)atomic_fetch_sub_explicit(&tally->bytes, bytes, memory_order_relaxed);

@@ -145,7 +145,7 @@ static void weave_elements(uint8_t *to, const struct block *block, uint32_t firs
     }
 }
 
-/* One byte of the block before its shuffle. */
+/* A byte of the block before its shuffle. */
 static uint8_t byte_at(const struct block *block, uint32_t at)
 {
     const uint32_t n_elements = block->len / block->n_planes;

@@ -11,7 +11,7 @@
 #include "core/extension/extension.h"
 #include "core/grid/struct_fields.h"
 
-/* One codec, opened. */
+/* An open codec. */
 struct link {
     const struct zd_codec *codec;
     void *state;
@@ -47,7 +47,8 @@ struct opening {
     const char *dropped_name;
     bool has_gap;            /* an entry without a codec */
     struct zd_json *implied; /* configuration of an implied codec; owned */
-    /* Of codecs that the document spells otherwise; owned; the first n_translated. */
+    /* Translated configurations of codecs that the document spells otherwise; owned; the first
+     * n_translated. */
     struct zd_json *translated[ZD_CHAIN_CODECS_MAX];
     uint32_t n_translated;
     bool lacks_memory;
@@ -234,7 +235,7 @@ static enum zd_status imply_bytes(struct opening *opening)
     return ZD_OK;
 }
 
-/* What to do about a list without an array->bytes codec. */
+/* Judge a list without an array->bytes codec. */
 static enum zd_status judge_absence(struct opening *opening)
 {
     const struct zd_chain_config *config = opening->config;
@@ -254,18 +255,18 @@ static enum zd_status judge_absence(struct opening *opening)
     return ZD_OK;
 }
 
-/* What a codec decodes to. */
+/* The representation that a codec decodes to. */
 static const struct zd_repr *decoded_of(const struct zd_chain *chain, uint32_t i)
 {
     return i == 0 ? &chain->decoded : &chain->link[i - 1].encoded;
 }
 
-/* What a codec is judged with when its input is not known. */
+/* Stand-ins for a codec's unknown input. */
 static const struct zd_repr unknown_array = {.lacks_dtype = true, .lacks_shape = true};
 static const struct zd_repr unknown_bytes = {
     .is_bytes = true, .lacks_dtype = true, .lacks_shape = true};
 
-/* What reaches a codec of that kind, after codecs that may be faulty or out of order. */
+/* The input of a codec of that kind, after codecs that may be faulty or out of order. */
 static const struct zd_repr *input_of(const struct opening *opening, enum zd_codec_kind kind)
 {
     const bool wants_bytes = kind == ZD_CODEC_BYTES_BYTES;

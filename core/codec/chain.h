@@ -75,7 +75,7 @@ uint64_t zd_chain_part_ns(const struct zd_chain *chain, struct zd_byte_range run
  * Saturates at UINT64_MAX. */
 uint64_t zd_chain_decode_ns(const struct zd_chain *chain);
 
-/** What the chain decodes to, and what it encodes to. Borrowed. */
+/** The representations that the chain decodes to and encodes to. Borrowed. */
 const struct zd_repr *zd_chain_decoded(const struct zd_chain *chain);
 const struct zd_repr *zd_chain_encoded(const struct zd_chain *chain);
 
@@ -114,7 +114,7 @@ uint32_t zd_chain_depth(const struct zd_chain *chain);
 /** The array->bytes codec's place in the chain. */
 uint32_t zd_chain_array_bytes(const struct zd_chain *chain);
 
-/** What a shard is made of (codec sharding_indexed). Owned by the codec's state. */
+/** The structure of a shard (codec sharding_indexed). Owned by the codec's state. */
 struct zd_shard {
     uint32_t rank;
     uint64_t chunk_shape[ZD_RANK_MAX]; /* of an inner chunk, as it reaches the codec (after the

@@ -1,4 +1,4 @@
-/* What the codecs share that put a checksum of four bytes in front of the data or behind it. */
+/* Shared by the codecs that put a checksum of four bytes in front of the data or behind it. */
 #include "core/codec/checksum.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What the codecs share that put a checksum of four bytes in front of the data or behind it. */
+/* Shared by the codecs that put a checksum of four bytes in front of the data or behind it. */
 #ifndef ZD_CORE_CODEC_CHECKSUM_H
 #define ZD_CORE_CODEC_CHECKSUM_H
 
@@ -21,7 +21,7 @@ struct zd_checksum {
     struct zd_repr decoded;
 };
 
-/** What it encodes to: four bytes more. */
+/** The encoded representation: four bytes more. */
 struct zd_repr zd_checksum_encoded(const struct zd_repr *decoded);
 
 /** Judge numcodecs' parameter `location`, if it is there: "start" or "end". */

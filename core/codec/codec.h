@@ -19,7 +19,7 @@ enum zd_judgement {
     ZD_JUDGE_WRITE, /* a document that asks to be stored: any deviation is a fault */
 };
 
-/** What flows between two codecs: an array, or a byte string. */
+/** The value between two codecs: an array, or a byte string. */
 struct zd_repr {
     bool is_bytes;
     /* Other parts of the document are at fault, so that this is unknown: a configuration is then
@@ -70,7 +70,7 @@ ZD_RESULT zd_codec_repr_check(
 /** More was decoded than expected. @param codec its name @return ZD_CORRUPT, with the same facts */
 ZD_RESULT zd_codec_too_much(const struct zd_repr *decoded, const char *codec, struct zd_error *err);
 
-/** What a codec is opened with. */
+/** The inputs for opening a codec. */
 struct zd_codec_config {
     const struct zd_json *configuration; /* an object, or NULL when absent; borrowed */
     struct zd_pointer at;          /* of the codec in the document; faults point at or below it */

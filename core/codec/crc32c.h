@@ -7,7 +7,7 @@
 
 #define ZD_CRC32C_ROWS 8
 
-/** What the portable way looks bytes up in: eight at a time. */
+/** The table of the portable implementation: it looks up eight bytes at a time. */
 struct zd_crc32c_table {
     uint32_t row[ZD_CRC32C_ROWS][256];
 };
@@ -22,7 +22,7 @@ uint32_t zd_crc32c_native(struct zd_span bytes);
 void zd_crc32c_table_init(struct zd_crc32c_table *table);
 uint32_t zd_crc32c_by_table(const struct zd_crc32c_table *table, struct zd_span bytes);
 
-/** One of both, as the processor allows. Begin with zd_crc32c_init. */
+/** The implementation that the processor allows. Begin with zd_crc32c_init. */
 struct zd_crc32c {
     struct zd_crc32c_table *table; /* NULL: the processor does it; owned */
 };

@@ -1,4 +1,4 @@
-/* What the codecs of DEFLATE share. */
+/* Shared by the codecs of DEFLATE. */
 #include "core/codec/deflate.h"
 
 #include "core/base/num.h"

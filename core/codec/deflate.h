@@ -1,5 +1,5 @@
-/* What the codecs of DEFLATE share (RFC 1951): libdeflate's decoders, and the sizes of what they
- * make. Thread: any. */
+/* Shared by the codecs of DEFLATE (RFC 1951): libdeflate's decoders, and the sizes of their output.
+ * Thread: any. */
 #ifndef ZD_CORE_CODEC_DEFLATE_H
 #define ZD_CORE_CODEC_DEFLATE_H
 

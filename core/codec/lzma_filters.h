@@ -6,7 +6,7 @@
 
 #include "core/codec/parameter.h"
 
-/** What a chunk passes through when it is encoded, in this order. Copied as it is. */
+/** The filters that encode a chunk, in this order. May be copied. */
 struct zd_lzma_filters {
     uint32_t n; /* 1 .. LZMA_FILTERS_MAX; the last one is LZMA1 or LZMA2 */
     struct zd_lzma_filter {
@@ -19,7 +19,7 @@ struct zd_lzma_filters {
     } filter[LZMA_FILTERS_MAX];
 };
 
-/** What the library takes: ended, with options that point into `filters`. */
+/** The same for the library: terminated, with options that point into `filters`. */
 struct zd_lzma_chain {
     lzma_filter filter[LZMA_FILTERS_MAX + 1];
 };
@@ -27,7 +27,7 @@ struct zd_lzma_chain {
 /** Whether that is a preset: 0 to 9, perhaps with LZMA_PRESET_EXTREME. Thread: any. */
 bool zd_lzma_filters_preset(int64_t number);
 
-/** One filter.
+/** Start with a filter.
  * @param id     LZMA_FILTER_LZMA1 or LZMA_FILTER_LZMA2
  * @param preset is one
  * Thread: any. */

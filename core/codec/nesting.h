@@ -22,7 +22,7 @@ struct zd_nested {
     struct zd_nesting turned;
 };
 
-/** What such codecs differ in. */
+/** The differences between such codecs. */
 struct zd_nesting_format {
     const char *name;              /* of the codec */
     const char *const *parameters; /* that say how it was written, ended by NULL: all is read */
@@ -39,7 +39,7 @@ ZD_RESULT zd_nesting_open(const struct zd_nesting_format *format,
 ZD_RESULT zd_nesting_configuration(const void *state, struct zd_json **ret_json);
 
 /**
- * What is at that byte is not what was expected.
+ * The byte at that position is not the expected one.
  * @param codec its name; static
  * @return ZD_CORRUPT, with the codec and `expected` as facts
  * Thread: any.

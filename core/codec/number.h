@@ -6,7 +6,8 @@
 
 #include "core/grid/dtype.h"
 
-/* Of one lot: what codecs widen at a time stays in the nearest cache. Of the widest type. */
+/* The size of a lot: numbers that a codec widens at a time stay in the nearest cache. The widest
+ * type. */
 #define ZD_NUMBERS_MAX      512
 #define ZD_NUMBER_BYTES_MAX 8
 

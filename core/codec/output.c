@@ -1,4 +1,4 @@
-/* What a decoder makes of a stream whose decoded size shows only at its end. */
+/* The output of a decoder whose decoded size shows only at the end of the stream. */
 #include "core/codec/output.h"
 
 #include <string.h>

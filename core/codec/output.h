@@ -1,5 +1,5 @@
-/* What a decoder makes of a stream whose decoded size shows only at its end: as much as was
- * expected and no more. */
+/* The output of a decoder whose decoded size shows only at the end of the stream. It takes as much
+ * as was expected and no more. */
 #ifndef ZD_CORE_CODEC_OUTPUT_H
 #define ZD_CORE_CODEC_OUTPUT_H
 

@@ -37,7 +37,7 @@ bool zd_parameter_i64(const struct zd_parameters *parameters, const char *name, 
     int64_t max, int64_t *ret_value);
 bool zd_parameter_bool(const struct zd_parameters *parameters, const char *name, bool *ret_value);
 
-/** One of a few words (ended by NULL): its position. */
+/** The position of the parameter among a few words (ended by NULL). */
 bool zd_parameter_choice(const struct zd_parameters *parameters, const char *name,
     const char *const *words, uint32_t *ret_choice);
 

@@ -17,7 +17,7 @@ uint64_t zd_shard_index_bytes(const struct zd_shard *shard, uint64_t shard_bytes
                                                                        : shard->index_bytes;
 }
 
-/* What was read may be longer: at the end of the shard, there are bytes in front of the entries. */
+/* The bytes read may be longer: at the end of a shard, other bytes come before the entries. */
 static enum zd_status take_bare(const struct zd_shard *shard, const struct zd_buf *encoded,
     struct zd_buf **ret_index, struct zd_error *err)
 {

@@ -7,7 +7,7 @@
 /** Bytes of an entry: offset and length, two uint64. */
 #define ZD_SHARD_ENTRY_BYTES 16U
 
-/** What is written for an inner chunk of which the index said what cannot be true: beyond the end
+/** The entry written for an inner chunk whose entry was impossible. It lies beyond the end
  * of every shard, so that it stays damaged, and is never taken for a missing one. */
 #define ZD_SHARD_DAMAGED ((struct zd_shard_entry){.first = INT64_MAX - 1, .len = 1})
 
@@ -17,8 +17,8 @@ struct zd_shard_entry {
     uint64_t len;   /* bytes */
 };
 
-/** Of how many bytes the index of a stored shard is to be decoded: shard->index_bytes, but for one
- * that is too short for a checksum that is only implied. Thread: any. */
+/** The number of bytes to decode as the index of a stored shard: shard->index_bytes, or less if the
+ * shard is too short for an implied checksum. Thread: any. */
 uint64_t zd_shard_index_bytes(const struct zd_shard *shard, uint64_t shard_bytes);
 
 /**

@@ -81,7 +81,8 @@ static uint64_t distance(int64_t step)
     return step < 0 ? 0 - (uint64_t)step : (uint64_t)step;
 }
 
-/* One tile of a plane. Inlined with a constant run_bytes, so that copying a run is one instruction.
+/* Copy a tile of a plane. Inlined with a constant run_bytes, so that copying a run is one
+ * instruction.
  */
 static inline void copy_runs(
     const struct plane *tile, uint64_t run_bytes, uint8_t *to, const uint8_t *from)

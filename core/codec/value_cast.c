@@ -158,7 +158,7 @@ static uint64_t to_bits(const struct zd_dtype *dtype, double whole)
     return is_signed(dtype) ? (uint64_t)(int64_t)whole : (uint64_t)whole;
 }
 
-/* Of a whole number of any size, the low 64 bits. */
+/* The low 64 bits of a whole number of any size. */
 static uint64_t low_bits(double whole)
 {
     const uint64_t magnitude = (uint64_t)fmod(fabs(whole), 0x1p64);
@@ -259,7 +259,7 @@ static double round_float(
         return rounded;
     }
     if (isinf(rounded)) {
-        /* As if exponents had no end: what is less than the number that would come next. */
+        /* Treat exponents as unbounded: accept values below the next number that would follow. */
         const double last = last_of(dtype, rounded < 0);
         const long double step = (long double)last - (long double)neighbour(dtype, last, -last);
         const bool is_less = fabsl(number) < fabsl((long double)last + step);

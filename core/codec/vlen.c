@@ -18,7 +18,7 @@ static const char *dtype_name(enum zd_dtype_kind kind)
     return kind == ZD_DTYPE_STRING ? "string" : "bytes";
 }
 
-/* What it encodes to: any length up to a bound. */
+/* The encoded representation: any length up to a bound. */
 static bool overflows(const struct zd_vlen *vlen, struct zd_repr *ret_encoded)
 {
     uint64_t size;
@@ -89,7 +89,7 @@ static enum zd_status corrupt(const struct zd_vlen *vlen, struct zd_error *err, 
     return status;
 }
 
-/* One element. @param at where its length is; moved behind it */
+/* Read an element. @param at the position of its length; moved behind it */
 static enum zd_status read_element(const struct zd_vlen *vlen, struct zd_span encoded, size_t *at,
     struct zd_span *ret_bytes, struct zd_error *err)
 {

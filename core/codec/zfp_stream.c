@@ -16,7 +16,7 @@
 #define BITS_PER_BYTE    8U
 #define HEADER_SIZE_BITS 48 /* in which a header tells the shape, shared by all dimensions */
 
-/* What zfp works with. */
+/* The objects of zfp. */
 struct work {
     zfp_stream *stream;
     zfp_field *field;

@@ -28,7 +28,7 @@ enum zd_zfp_mode {
     ZD_ZFP_PRECISION,
 };
 
-/** What is compressed, and how. */
+/** The type and the mode of compression. */
 struct zd_zfp {
     const char *codec; /* its name, for texts; static */
     enum zd_zfp_type type;

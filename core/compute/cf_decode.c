@@ -459,7 +459,7 @@ static void multiply(const struct zd_cf_decode *decode, const uint8_t *from, siz
     zd_numbers_store_integers(&decode->to, integer, n, to);
 }
 
-/* As NumPy casts it: towards zero. */
+/* NumPy's cast: towards zero. */
 static bool time_of_number(const struct zd_cf_decode *decode, double number, int64_t *ret_ns)
 {
     const double ns = number * (double)decode->tick_ns;

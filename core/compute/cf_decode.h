@@ -14,7 +14,7 @@
 #define ZD_CF_DECODE_FILLS_MAX   16 /* missing values of an array */
 #define ZD_CF_DECODE_ELEMENT_MAX 8  /* bytes of an element, and of what it becomes */
 
-/** What the attributes are of. */
+/** The array of the attributes. */
 struct zd_cf_decode_array {
     const struct zd_json *attributes; /* an object, or NULL; borrowed */
     struct zd_dtype dtype;

@@ -50,7 +50,7 @@ struct zd_reduce {
     uint64_t *n_missing; /* NaN */
 };
 
-/** What an operation makes of elements. @retval ZD_UNSUPPORTED it is not for such elements */
+/** Plan an operation on elements. @retval ZD_UNSUPPORTED it does not apply to such elements */
 ZD_RESULT zd_reduce_plan(struct zd_reduce *reduce, enum zd_reduce_op op,
     const struct zd_dtype *from, bool skips_nan, struct zd_error *err);
 
@@ -90,7 +90,7 @@ bool zd_reduce_is_spread(const struct zd_reduce *reduce);
 /** Whether elements may be NaN or NaT. */
 bool zd_reduce_has_nan(const struct zd_reduce *reduce);
 
-/** Of min and max: the bits, as `way` has them, of what every element is beyond, or equal to. */
+/** The neutral element of min and max, as the bits of `way`: no element is beyond it. */
 uint64_t zd_reduce_neutral(const struct zd_reduce *reduce);
 
 #endif

@@ -98,7 +98,7 @@ struct spread {
     double square_rest[LOT];
 };
 
-/* Of float64 each square and each distance is rounded beyond its last bit. */
+/* In float64, each square and each distance is rounded beyond its last bit. */
 static void measure_exactly(
     const double *number, const double *first, size_t step, size_t n, struct spread *ret_spread)
 {
@@ -183,7 +183,7 @@ static void extremes_of_unsigned(
     }
 }
 
-/* What is missing is no less and no more than anything. */
+/* A missing element is neither less nor more than any other. */
 static void find_extremes(
     const struct zd_reduce *reduce, uint64_t *extreme, const union lot *lot, size_t n)
 {
@@ -223,7 +223,7 @@ static void add_integers_each(
     }
 }
 
-/* Those that are NaN are counted, and of sums taken away where they are skipped. */
+/* Count the NaN elements, and take them out of sums where they are skipped. */
 static void count_missing_each(struct zd_reduce *reduce, uint64_t cell, union lot *lot, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

@@ -57,7 +57,7 @@ enum zd_status zd_chunk_key_add_glued(
     return has_number(meta) ? add(meta, ZD_KEYS_V2, index, key) : ZD_OK;
 }
 
-/* One that no grid has is a number all the same. */
+/* A number beyond every grid is still a number. */
 static bool scan_number(struct zd_scan *scan, uint64_t *ret_number, bool *is_outside)
 {
     const enum zd_status status = zd_scan_u64(scan, UINT64_MAX, ret_number);

@@ -10,7 +10,7 @@
 struct zd_reading {
     bool zep10; /* `extensions` is understood (ZEP 10), not an unknown member (core 3.1) */
     enum zd_judgement judgement;
-    /* Of one document without its consolidated block. `nonfinite` is for documents to be written:
+    /* For a document without its consolidated block. `nonfinite` is for documents to be written:
      * a bare NaN in them is reported as a fault of its member, not as malformed JSON. */
     struct zd_json_limits limits;
     size_t consolidated_bytes_max;

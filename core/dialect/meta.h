@@ -1,4 +1,4 @@
-/* One node of a hierarchy, whatever its format on disk: the model that everything above works with.
+/* A node of a hierarchy, in any format on disk: the model for all code above.
  */
 #ifndef ZD_CORE_DIALECT_META_H
 #define ZD_CORE_DIALECT_META_H
@@ -85,7 +85,7 @@ ZD_RESULT zd_meta_show_stored(struct zd_meta *meta, const struct zd_json *stored
 ZD_RESULT zd_meta_keep_texts(
     struct zd_meta *meta, const struct zd_documents *documents, uint32_t n);
 
-/** What was kept; borrowed. */
+/** The documents that the node was made of; borrowed. */
 struct zd_documents zd_meta_documents(const struct zd_meta *meta);
 
 /** It is in a count, of so many bytes, until it is freed; before anybody else has the node.

@@ -15,7 +15,7 @@ ZD_RESULT zd_node_keys_children_prefix(const char *path, struct zd_text *prefix)
  * anything goes. */
 bool zd_node_keys_is_name(struct zd_span name);
 
-/** Of such a dialect. */
+/** The child's name for such a dialect. */
 ZD_RESULT zd_node_keys_child_name(struct zd_span entry, bool is_prefix, struct zd_text *name);
 
 #endif

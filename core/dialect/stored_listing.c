@@ -99,7 +99,7 @@ struct zd_listed_key zd_stored_listing_tell_path(struct zd_span key, struct zd_s
     };
 }
 
-/* What a byte is in pre-order: the end comes first, then what is below, then names that go on. */
+/* The rank of a byte in pre-order: the end comes first, then children, then names that continue. */
 static int rank_at(struct zd_span path, size_t at)
 {
     if (at == path.len) {
@@ -209,7 +209,7 @@ static void sort(struct zd_stored_listing *listing)
     }
 }
 
-/* Of keys that are equal, the second in the text. */
+/* Report the second of two equal keys. */
 static ZD_RESULT fail_twice(
     const struct zd_stored_listing *listing, const struct place *place, struct zd_error *err)
 {

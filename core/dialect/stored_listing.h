@@ -26,7 +26,7 @@ enum zd_listed {
     ZD_LISTED_NOTHING,
 };
 
-/** What a key and its document are. */
+/** The node that a key belongs to, and the kind of its document. */
 struct zd_listed_key {
     struct zd_span path; /* the node's: a part of the key. Of ZD_LISTED_NOTHING the whole of it */
     enum zd_listed listed;
@@ -91,7 +91,7 @@ struct zd_span zd_stored_listing_path_of(struct zd_span key, bool *ret_has_slash
 /** Whether a path names a descendant: each of its names is one. */
 bool zd_stored_listing_is_path(struct zd_span path, bool (*is_name)(struct zd_span name));
 
-/** What its index takes, beside the text. */
+/** Bytes of its index, beside the text. */
 uint64_t zd_stored_listing_index_bytes(const struct zd_stored_listing *listing);
 
 /** How large a listing of a text of that length may be in memory, with its text. */

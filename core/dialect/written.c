@@ -1,4 +1,5 @@
-/* What a write brings to an array, for those of its extensions that must know before it is stored.
+/* The elements that a write brings to an array, for extensions that must know them before they are
+ * stored.
  */
 #include "core/dialect/written.h"
 

@@ -1,4 +1,5 @@
-/* What a write brings to an array, for those of its extensions that must know before it is stored.
+/* The elements that a write brings to an array, for extensions that must know them before they are
+ * stored.
  */
 #ifndef ZD_CORE_DIALECT_WRITTEN_H
 #define ZD_CORE_DIALECT_WRITTEN_H
@@ -26,8 +27,8 @@ void zd_written_add(struct zd_written *written, const void *elements, uint64_t n
 void zd_written_join(struct zd_written *written, const struct zd_written *other);
 
 /**
- * What the member `extensions` of the array's document must be before any of it is stored, so that
- * no reader ever finds an element that the document denies. Ask again of the fresh document when
+ * The member `extensions` that the array's document needs before any element is stored. So no
+ * reader ever finds an element that contradicts the document. Ask again of the fresh document when
  * another writer has changed it: bounds only ever widen.
  *
  * @param meta           of the array as its document stands now

@@ -32,7 +32,7 @@ ZD_RESULT zd_applied_add(struct zd_applied_list *list, const struct zd_extension
     const struct zd_subject *subject, struct zd_faults *faults);
 void zd_applied_done(struct zd_applied_list *list); /* leaves a zeroed one */
 
-/** What all of them make of the node. Thread: any. */
+/** The view of the node through all of them. Thread: any. */
 void zd_applied_view(
     const struct zd_applied_list *list, const struct zd_subject *subject, struct zd_view *ret_view);
 
@@ -40,7 +40,7 @@ void zd_applied_view(
 bool zd_applied_watch_writes(const struct zd_applied_list *list);
 
 /**
- * What the document's list must say before the elements are stored.
+ * The list that the document needs before the elements are stored.
  *
  * @param extensions     the list as it stands in the document; borrowed
  * @param ret_extensions owned, entries that do not change shared; NULL: as it is

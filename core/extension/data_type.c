@@ -187,7 +187,7 @@ static void warn_of_name(const struct judged *judged)
     }
 }
 
-/* Of a type that is no structure. */
+/* Parse a type that is no structure. */
 static enum zd_status parse_leaf(const struct judged *judged, struct zd_dtype *ret_dtype)
 {
     const struct zd_data_type_form *form = find_form(judged->definition->name);
@@ -399,7 +399,7 @@ static struct zd_json *leaf_json(const struct zd_dtype *dtype)
     return ZD_TAKE(definition);
 }
 
-/* Of a field that is an array. @param item its items' definition, taken over */
+/* The definition of a field that is an array. @param item its items' definition, taken over */
 static struct zd_json *new_array(const struct zd_field *field, struct zd_json *item)
 {
     ZD_AUTO(zd_json) held = item;

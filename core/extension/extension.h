@@ -36,14 +36,14 @@ struct zd_view {
     bool needs_levels;                 /* it is not stored unless all of them are arrays */
 };
 
-/** One level of a group, as far as it is known, for the hook `select`. */
+/** A level of a group, as far as it is known, for the hook `select`. */
 struct zd_choice_level {
     bool is_array;       /* it is there, and can be sliced */
     bool is_counted;     /* the slice that is asked can be had of it */
     uint64_t n_elements; /* of that answer; UINT64_MAX when they are more */
 };
 
-/** What is asked of a group that has levels. */
+/** The request's choice among the levels of a group. */
 struct zd_choice {
     bool has_number; /* a level was named */
     uint64_t number;
@@ -52,7 +52,7 @@ struct zd_choice {
     uint32_t n_levels;
 };
 
-/** What a group says of a node below it. Zeroed: nothing. Borrowed from the state. */
+/** A group's statement about a node below it. Zeroed: none. Borrowed from the state. */
 struct zd_listing {
     const char *tier; /* "slow", or NULL */
 };
@@ -88,7 +88,7 @@ struct zd_extension {
     void (*view)(const void *state, const struct zd_subject *subject, struct zd_view *view);
 
     /**
-     * Of a group that has levels: which of them answers.
+     * For a group that has levels: choose the level that answers.
      * @retval ZD_OUT_OF_BOUNDS there is no level of that number; facts index, size
      * @retval ZD_TOO_LARGE     every answer has more elements; facts limit, requested
      */
@@ -104,7 +104,7 @@ struct zd_extension {
     ZD_RESULT (*before_write)(const void *state, const struct zd_subject *subject,
         const struct zd_summary *written, struct zd_json **ret_configuration, struct zd_error *err);
 
-    /** Of a group: what it says of a node below, at that path relative to it. */
+    /** For a group: its statement about a node below, at that path relative to it. */
     void (*listing)(const void *state, const char *path, struct zd_listing *listing);
 };
 

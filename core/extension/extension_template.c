@@ -10,8 +10,9 @@
 
 #define NAME "example.template"
 
-/* What the schema cannot say, as it depends on the node. A fault has its place, what is expected
- * there, and what was found. A hook that needs something later keeps it in *ret_state. */
+/* Check the rules that the schema cannot express, since they depend on the node. A fault names its
+ * place, the expected and the found value. A hook that needs something later keeps it in
+ * *ret_state. */
 static ZD_RESULT template_validate(const struct zd_json *configuration, const struct zd_pointer *at,
     const struct zd_subject *subject, void **ret_state, struct zd_faults *faults)
 {

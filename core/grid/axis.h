@@ -1,4 +1,4 @@
-/* One dimension of a selection. */
+/* A dimension of a selection. */
 #ifndef ZD_CORE_GRID_AXIS_H
 #define ZD_CORE_GRID_AXIS_H
 

@@ -5,7 +5,7 @@
 
 #include "core/grid/plan.h"
 
-/** One piece: a selection whose result is a contiguous run of the whole result in C order. */
+/** A piece: a selection whose result is a contiguous run of the whole result in C order. */
 struct zd_band {
     struct zd_selection
         selection;       /* same rank; no dimension dropped that the whole keeps, and the reverse */

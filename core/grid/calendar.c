@@ -26,7 +26,8 @@ enum step {
     STEP_SECONDS,
 };
 
-/* What a unit is: so many steps, or of a second a part with so many digits. */
+/* The length of a unit: a number of steps, or a decimal fraction of a second with that many digits.
+ */
 static const struct unit {
     enum step step;
     uint32_t n_steps;

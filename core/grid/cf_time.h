@@ -11,7 +11,7 @@
 #include "core/grid/cf_calendar.h"
 #include "core/grid/dtype.h"
 
-/** What numbers count. */
+/** The unit and origin of a time coordinate's numbers. */
 struct zd_cf_time {
     enum zd_cf_calendar calendar;
     zd_i128 unit; /* attoseconds; >= 1, and of what zd_cf_time_parse gives a multiple of 10^9 */
@@ -33,7 +33,7 @@ struct zd_cf_time {
 ZD_RESULT zd_cf_time_parse(struct zd_span units, struct zd_span calendar,
     struct zd_cf_time *ret_time, struct zd_error *err);
 
-/** What the ticks of a datetime64 count. @return false: years, months, or nobody knows what */
+/** The time of a datetime64's ticks. @return false: the unit is years, months or generic */
 bool zd_cf_time_of_ticks(const struct zd_dtype *dtype, struct zd_cf_time *ret_time);
 
 /** The moment of a number. @return false: beyond 10^20 seconds */

@@ -4,7 +4,7 @@
 
 #include "core/grid/touch.h"
 
-/** What one piece may cost, and what a chunk costs. */
+/** Limits of a piece, and the cost of a chunk. */
 struct zd_cover_limits {
     uint64_t elements_max; /* of one piece */
     uint64_t chunks_max;   /* that one piece touches */

@@ -28,7 +28,7 @@ enum zd_dtype_kind {
     ZD_DTYPE_STRUCT, /* fields, one after the other, without gaps */
 };
 
-/** What the ticks of times count (NumPy, datetime units). */
+/** Units of times (NumPy, datetime units). */
 enum zd_dtype_unit {
     ZD_DTYPE_YEARS,
     ZD_DTYPE_MONTHS,
@@ -189,7 +189,7 @@ struct zd_dtype zd_dtype_list_item(const struct zd_dtype *dtype);
 bool zd_dtype_same_elements(
     const struct zd_dtype *dtype, const void *a, const void *b, uint64_t n_elements);
 
-/** One element with all that belongs to it, owned (zd_free); NULL without memory. */
+/** A copy of an element with all its bytes, owned (zd_free); NULL without memory. */
 uint8_t *zd_dtype_copy(const struct zd_dtype *dtype, const void *element);
 
 /** Whether elements of that type have an order, and therefore extremes. Thread: any. */

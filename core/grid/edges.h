@@ -14,7 +14,7 @@ struct zd_edge_run {
     uint64_t origin; /* where that one begins, elements */
 };
 
-/** One dimension. */
+/** The edges of a dimension. */
 struct zd_edge_axis {
     struct zd_edge_run *run; /* n_runs, neighbours differ in their edge; owned */
     size_t n_runs;

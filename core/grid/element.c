@@ -1,4 +1,4 @@
-/* One element of an ordered data type: its value, and which of two is less. */
+/* An element of an ordered data type: its value, and the order of two elements. */
 #include "core/grid/element.h"
 
 #include <math.h>

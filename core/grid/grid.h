@@ -14,7 +14,7 @@ struct zd_grid {
                                      borrowed; NULL: none do */
 };
 
-/** What says where the chunks of a dimension are; NULL: all have one length. */
+/** The edges of the chunks of a dimension; NULL: all chunks have one length. */
 static inline const struct zd_edge_axis *zd_grid_edges(const struct zd_grid *grid, uint32_t dim)
 {
     return grid->edges != NULL && grid->edges->axis[dim].is_irregular ? &grid->edges->axis[dim]
@@ -38,7 +38,7 @@ static inline struct zd_cell zd_grid_cell_of(
 /** Chunks along one dimension: ceil(shape / chunk); as many as there are edges, where those say. */
 uint64_t zd_grid_count(const struct zd_grid *grid, uint32_t dim);
 
-/** Those of them that have an element of the array. */
+/** The number of chunks that overlap the array. */
 uint64_t zd_grid_count_inside(const struct zd_grid *grid, uint32_t dim);
 
 /** The shape of one chunk, rank entries. @param space used where it is not grid->chunk */

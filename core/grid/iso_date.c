@@ -140,7 +140,7 @@ static bool read_time(struct zd_scan *scan, const struct manner *manner, struct 
     return true;
 }
 
-/* What follows a time; nothing is UTC. */
+/* Read the zone after a time; no zone means UTC. */
 static bool read_zone(struct zd_scan *scan, const struct manner *manner, struct zd_iso_date *read)
 {
     uint32_t hours = 0;

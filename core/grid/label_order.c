@@ -69,7 +69,7 @@ static uint64_t run_end(const struct zd_label_order *order, uint64_t first)
     return first >= n ? n : first + zd_min_u64(order->width, n - first);
 }
 
-/* What cannot be compared is left out. @return whether all are there */
+/* Leave out labels that cannot be compared. @return whether all labels can */
 static bool number_some(struct zd_label_order *order, uint64_t n_steps)
 {
     struct zd_labels *labels = order->labels;

@@ -24,7 +24,7 @@ void zd_label_order_init(struct zd_label_order *order, struct zd_labels *labels)
 void zd_label_order_done(struct zd_label_order *order); /* accepts a zeroed one */
 
 /**
- * One piece of the work.
+ * Do a piece of the work.
  * @param n_steps        how many labels to look at
  * @param ret_has_more   the order is not known yet
  * @retval ZD_NO_MEMORY

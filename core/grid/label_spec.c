@@ -68,7 +68,7 @@ static bool find_method(struct zd_span word, enum zd_label_method *ret_method)
     return false;
 }
 
-/* What follows "METHOD:". */
+/* Parse the text after "METHOD:". */
 static enum zd_status parse_method(
     struct zd_span text, struct zd_span rest, struct zd_label_spec *spec, struct zd_error *err)
 {
@@ -95,7 +95,7 @@ static enum zd_status parse_end(
     return ZD_OK;
 }
 
-/* What follows "A/". */
+/* Parse the text after "A/". */
 static enum zd_status parse_interval(struct zd_span text, struct zd_span first, struct zd_span rest,
     struct zd_label_spec *spec, struct zd_error *err)
 {

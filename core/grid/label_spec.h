@@ -1,4 +1,4 @@
-/* What `sel=DIM=SPEC` asks of a coordinate: the syntax of SPEC. Thread: any. */
+/* The syntax of SPEC in `sel=DIM=SPEC`. Thread: any. */
 #ifndef ZD_CORE_GRID_LABEL_SPEC_H
 #define ZD_CORE_GRID_LABEL_SPEC_H
 

@@ -21,7 +21,7 @@
 
 /* ---- what they are ---- */
 
-/* Of times: what their ticks count. @return false: it is unknown */
+/* Set the unit of the ticks of times. @return false: it is unknown */
 static bool set_ticks(struct zd_labels *labels, const struct zd_dtype *dtype)
 {
     struct zd_dtype as_time = *dtype;
@@ -166,7 +166,7 @@ static bool moment_of_months(const struct zd_labels *labels, int64_t ticks, zd_i
     return zd_cf_calendar_moment(labels->time.calendar, &date, ret_moment);
 }
 
-/* Of times and durations. */
+/* The moment of a time, or the length of a duration. */
 static bool moment_at(const struct zd_labels *labels, uint64_t i, zd_i128 *ret_moment)
 {
     const struct zd_dtype *dtype = &labels->dtype;
@@ -405,7 +405,7 @@ static double distance_of(const struct zd_labels *labels, uint64_t i, const stru
     return is_float && dtype->bytes == FLOAT_BYTES ? (double)(float)distance : distance;
 }
 
-/* Of times, durations, and integers that are compared with one. */
+/* The distance of times, of durations, and of integers that are compared with an integer. */
 static zd_i128 whole_distance_of(
     const struct zd_labels *labels, uint64_t i, const struct zd_label *label)
 {

@@ -46,7 +46,7 @@ struct zd_label_tolerance {
 };
 
 /**
- * What labels of that type are, without elements.
+ * Prepare labels of that type, without elements.
  *
  * @param units, calendar attributes of the coordinate; empty: there is none
  * @retval ZD_UNSUPPORTED elements of that type are no labels

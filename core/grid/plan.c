@@ -28,7 +28,7 @@ static void plan_list(const struct zd_plan *plan, uint32_t dim, struct zd_part *
     part->to[dim] = to;
 }
 
-/* What one dimension of the next part is. */
+/* Plan a dimension of the next part. */
 static void plan_axis(const struct zd_plan *plan, uint32_t dim, struct zd_part *part)
 {
     const struct zd_axis *axis = &plan->selection->axis[dim];

@@ -5,7 +5,7 @@
 
 #include "core/grid/grid.h"
 
-/** What one chunk contributes: a box of the chunk, strided, to a dense box of the result. */
+/** The contribution of a chunk: a strided box of the chunk for a dense box of the result. */
 struct zd_part {
     uint64_t chunk[ZD_RANK_MAX]; /* index in the grid */
     uint64_t from[ZD_RANK_MAX];  /* first element in the chunk, per dimension */

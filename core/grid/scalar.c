@@ -1,4 +1,4 @@
-/* One element and its spellings: fill values, and elements in JSON and CSV. */
+/* An element and its spellings: fill values, and elements in JSON and CSV. */
 #include "core/grid/scalar.h"
 
 #include <assert.h>
@@ -317,8 +317,8 @@ static enum zd_status parse_bool(const struct zd_dtype *dtype, const struct zd_j
     return ZD_OK;
 }
 
-/* What is noted is refused when nobody wants to know of it: a number must not become an infinity
- * unseen. */
+/* A caller that does not take notes gets an error instead: a number must not silently become an
+ * infinity. */
 static enum zd_status parse_floats(const struct zd_dtype *dtype, const struct zd_json *json,
     void *ret_bytes, bool *ret_noted, struct zd_error *err)
 {

@@ -1,4 +1,4 @@
-/* One element and its spellings: fill values, and elements in JSON and CSV. */
+/* An element and its spellings: fill values, and elements in JSON and CSV. */
 #ifndef ZD_CORE_GRID_SCALAR_H
 #define ZD_CORE_GRID_SCALAR_H
 

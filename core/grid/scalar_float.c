@@ -159,7 +159,7 @@ static bool is_beyond(const struct zd_json *json, double stored)
     return isinf(stored) && (zd_json_is(json, ZD_JSON_INTEGER) || zd_json_is(json, ZD_JSON_REAL));
 }
 
-/* One float; true and *noted, or false when json spells none. */
+/* Parse a float; true and *noted, or false when json spells none. */
 static bool parse_part(
     const struct zd_json *json, const struct part *part, void *ret_bytes, bool *noted)
 {

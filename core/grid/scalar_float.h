@@ -11,10 +11,10 @@
 bool zd_scalar_float_read(
     const struct zd_dtype *dtype, const struct zd_json *json, void *ret_bytes, bool *noted);
 
-/** What json must be, for messages. */
+/** The spellings that json may have, for messages. */
 void zd_scalar_float_expected(const struct zd_dtype *dtype, char ret_expected[ZD_FACT_TEXT_BYTES]);
 
-/** As zd_scalar_json and zd_scalar_add. */
+/** Like zd_scalar_json and zd_scalar_add. */
 struct zd_json *zd_scalar_float_json(const struct zd_dtype *dtype, const void *bytes);
 void zd_scalar_float_add(const struct zd_dtype *dtype, const void *bytes,
     const struct zd_scalar_style *style, struct zd_text *text);

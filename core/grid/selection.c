@@ -15,7 +15,7 @@ struct number {
     size_t position;    /* of its first byte */
 };
 
-/* What stands between commas. */
+/* An item between commas. */
 struct item {
     bool is_range;       /* false: start is an integer index */
     struct number start; /* given when it is an index */
@@ -102,7 +102,7 @@ static enum zd_status parse_item(struct zd_scan *scan, struct item *ret_item, st
     return ZD_OK;
 }
 
-/* One item or the ellipsis. */
+/* Parse an item or the ellipsis. */
 static enum zd_status parse_entry(struct zd_scan *scan, struct items *items, struct zd_error *err)
 {
     zd_scan_skip_spaces(scan);

@@ -11,7 +11,7 @@ static bool is_struct(const struct zd_field *field)
     return field->dtype.kind == ZD_DTYPE_STRUCT;
 }
 
-/* Of the object whose fields begin there. */
+/* Count the fields of the object that begins there. */
 static uint32_t count_members(const struct zd_struct_fields *fields, uint32_t first, uint32_t depth)
 {
     uint32_t n = 0;
@@ -33,7 +33,7 @@ static enum zd_status refuse(const char *what, const char *name, struct zd_error
 
 /* ---- fields that are arrays: nested lists ---- */
 
-/* Of a list of dimension d: product(shape[d .. rank)). */
+/* Count the items of a list of dimension d: product(shape[d .. rank)). */
 static uint32_t count_items(const struct zd_field *field, uint32_t d)
 {
     uint32_t n = 1;

@@ -1,4 +1,4 @@
-/* What elements are together: how many, their extremes, their mean and spread.
+/* A summary of elements: their count, extremes, mean and spread.
  *
  * Elements are taken some at a time, widened to one of three types, and what is left out is
  * dropped. Moments are those of each lot in two passes, joined by the rule of Chan, Golub and
@@ -66,7 +66,7 @@ static void join_moments(struct zd_summary *summary, const struct zd_summary *ot
     summary->n_finite += n;
 }
 
-/* Of numbers that are all finite; at most LOT. */
+/* Add the moments of numbers that are all finite; at most LOT. */
 static void add_moments(struct zd_summary *summary, const long double *value, uint64_t n)
 {
     struct zd_summary lot = {.n_finite = n};
@@ -146,7 +146,7 @@ static void add_signed(struct zd_summary *summary, const uint8_t *element, uint6
     }
 }
 
-/* As floats: a NaT that is the fill value is that where it is dropped. */
+/* Add times as floats. If the fill value is NaT, a NaT is dropped with it. */
 static void add_ticks(struct zd_summary *summary, const uint8_t *element, uint64_t n)
 {
     const bool is_fill = summary->drops_fill && zd_element_is_nan(&summary->dtype, summary->fill);
@@ -160,7 +160,7 @@ static void add_ticks(struct zd_summary *summary, const uint8_t *element, uint64
     add_signed(summary, (const uint8_t *)ticks, n_kept);
 }
 
-/* Those that are not NaN, nor the fill value when that is dropped. */
+/* Keep the elements that are not NaN, nor the fill value when that is dropped. */
 static uint64_t keep_floats(
     struct zd_summary *summary, const uint8_t *element, uint64_t n, union lot *ret_lot)
 {

@@ -6,7 +6,7 @@
 
 #define ZD_SUMMARY_ELEMENT_BYTES 8 /* of the largest data type that has an order */
 
-/** What to summarize. */
+/** The elements to summarize. */
 struct zd_summary_config {
     struct zd_dtype dtype;
     const void *fill;   /* dtype.bytes; borrowed during init */

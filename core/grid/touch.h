@@ -28,8 +28,9 @@ struct zd_touch {
 uint64_t zd_touch_list_run(const struct zd_grid *grid, uint32_t dim, const struct zd_axis *axis,
     uint64_t position, int64_t *ret_step);
 
-/** As fast as one division; a list is walked, and its runs are counted; in a mixed axis it takes a
- * step for each run of equal chunks that is touched. @param grid only its edges are borrowed */
+/** Count the chunks that a dimension of a selection touches. It is as fast as one division. A list
+ * is walked, and its runs are counted; in a mixed axis it takes a step for each run of equal chunks
+ * that is touched. @param grid only its edges are borrowed */
 struct zd_touch zd_touch_of(
     const struct zd_grid *grid, const struct zd_selection *selection, uint32_t dim);
 

@@ -13,7 +13,7 @@
 #define UNIT_LETTERS   "YMWDhmsunpfa\xCE\xBC\xC2\xB5" /* the micro sign, too */
 #define POINT_BYTES    4U                             /* of a character */
 
-/* What a letter stands for. */
+/* The kinds of data types by their letter. */
 static const struct kind {
     char letter;
     const char *name; /* of v3, in front of the number of bits where there is one; NULL: not read */

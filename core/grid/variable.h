@@ -49,7 +49,7 @@ ZD_RESULT zd_variable_join(const uint8_t *elements, uint64_t n_elements, struct 
 uint64_t zd_variable_count(
     const uint8_t *elements, uint64_t n_elements, uint64_t extra, uint64_t bytes_max);
 
-/** One element with its bytes behind it, owned; NULL without memory. Thread: any. */
+/** An element with its bytes behind it, owned; NULL without memory. Thread: any. */
 uint8_t *zd_variable_new(struct zd_span bytes);
 
 #endif

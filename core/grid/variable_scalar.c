@@ -1,4 +1,4 @@
-/* One element of variable length and its spellings. */
+/* An element of variable length and its spellings. */
 #include "core/grid/variable_scalar.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* One element of variable length and its spellings. */
+/* An element of variable length and its spellings. */
 #ifndef ZD_CORE_GRID_VARIABLE_SCALAR_H
 #define ZD_CORE_GRID_VARIABLE_SCALAR_H
 

@@ -15,7 +15,7 @@ static uint8_t sign_bit(const struct zd_dtype *dtype)
     return has_sign ? (uint8_t)(1U << (zd_small_float_bits(dtype->small) - 1) % 8) : 0;
 }
 
-/* Of n bytes of elements: one, or the items of a field. */
+/* Sign the zeros in n bytes of elements: an element, or the items of a field. */
 static void sign_zeros_of(
     const struct zd_dtype *dtype, struct zd_span text, uint8_t *bytes, uint32_t n)
 {

@@ -9,7 +9,7 @@
 #define ZD_PNG_SIDE_MAX   INT32_MAX /* pixels */
 #define ZD_PNG_HELD_BYTES 500000    /* that a file takes while it is made, besides its bytes */
 
-/** What a file has in its head. */
+/** The head of a file. */
 struct zd_png_head {
     uint32_t width;                    /* 1 .. ZD_PNG_SIDE_MAX */
     uint32_t height;                   /* the same */

@@ -102,7 +102,7 @@ void zd_raster_numbers(const struct zd_dtype *dtype, const uint8_t *from, uint64
     }
 }
 
-/* What is added up is how far values are from the first one: equal ones have exactly that mean. */
+/* Sums are of distances to the first value, so that equal values have exactly that mean. */
 static void choose_base(struct zd_raster *raster, const double *value, uint64_t n)
 {
     for (uint64_t i = 0; !raster->has_base && i < n; i++) {
@@ -111,7 +111,7 @@ static void choose_base(struct zd_raster *raster, const double *value, uint64_t 
     }
 }
 
-/* Of n columns; NaN counts nothing. */
+/* Add a row of n columns; NaN counts nothing. */
 static void add_row(struct sums *sums, const double *value, double base, double weight)
 {
     for (uint64_t i = 0; i < sums->n; i++) {
@@ -152,7 +152,7 @@ static void flush(
     memset(sums->weight, 0, sums->n * sizeof *sums->weight);
 }
 
-/* One channel of a row of a box, columns x .. x + n - 1; both are counted in the box. */
+/* Widen one channel of a row of a box, columns x .. x + n - 1; both are counted in the box. */
 static void widen_row(const struct zd_raster *raster, const struct zd_raster_box *box,
     const uint8_t *row, uint64_t x, uint64_t n, uint32_t channel, double *to)
 {

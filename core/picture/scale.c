@@ -1,4 +1,4 @@
-/* One dimension of a picture: which elements make which pixels. */
+/* A dimension of a picture: the map from elements to pixels. */
 #include "core/picture/scale.h"
 
 #include "core/base/num.h"
@@ -6,7 +6,7 @@
 enum zd_status zd_scale_to(uint64_t n_elements, uint64_t n_pixels, struct zd_scale *ret_scale)
 {
     uint64_t product;
-    /* One more of each, since a cell's end is counted too. */
+    /* Each count is one more, since a cell's end is counted too. */
     if (n_elements >= UINT64_MAX / 2 || n_pixels >= UINT64_MAX / 2 ||
         ckd_mul(&product, n_elements + 1, n_pixels + 1)) {
         return ZD_TOO_LARGE;

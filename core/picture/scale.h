@@ -1,4 +1,4 @@
-/* One dimension of a picture: which elements make which pixels. Thread: any. */
+/* A dimension of a picture: the map from elements to pixels. Thread: any. */
 #ifndef ZD_CORE_PICTURE_SCALE_H
 #define ZD_CORE_PICTURE_SCALE_H
 

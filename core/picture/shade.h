@@ -22,7 +22,7 @@ struct zd_shade {
     enum zd_stretch stretch;
 };
 
-/** What some numbers are together. Begin with zd_shade_no_range. */
+/** The range of some numbers. Begin with zd_shade_no_range. */
 struct zd_shade_range {
     double min; /* of the finite ones; more than max when there is none */
     double max;

@@ -117,8 +117,8 @@ static uint64_t round_float(const struct bitround *bitround, uint64_t bits)
     return bits & ~((UINT64_C(1) << n_dropped) - 1);
 }
 
-/* As unsigned, from the highest bit that is set; what would overflow saturates. At least one bit
- * is kept: without any there is nothing to round to. */
+/* Round as unsigned, from the highest set bit; an overflow saturates. At least one bit is kept,
+ * since rounding needs one. */
 static uint64_t round_integer(const struct bitround *bitround, uint64_t bits)
 {
     const uint32_t n_kept = bitround->keepbits > 0 ? bitround->keepbits : 1;

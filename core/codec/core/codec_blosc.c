@@ -17,10 +17,10 @@
 
 #define FORMAT_MAX 4U /* zstd */
 
-/* What the library takes for a block of LZ4 at most when the block size is its own choice. */
+/* The largest block of LZ4 when the library chooses the block size. */
 #define OWN_BLOCK_BYTES (256U << 10)
 
-/* Of decoding a part: the streams as any decoder, the shuffle element by element. */
+/* Speed of decoding a part: it shuffles element by element. */
 #define PART_SHUFFLE_BYTES_PER_US 1000
 
 struct blosc {
@@ -56,7 +56,7 @@ static void read_blocksize(const struct zd_parameters *parameters, struct blosc 
         "an integer", NULL, "blosc has no member \"blocksize\"; 0 is assumed");
 }
 
-/* What only writers need: the frame says it. zarrita left it out (reference 13.4). */
+/* Only writers need the type size: the frame has it. zarrita left it out (reference 13.4). */
 static void imply_typesize(const struct zd_parameters *parameters, struct blosc *blosc)
 {
     const struct zd_pointer at = zd_parameter_at(parameters, "typesize");
@@ -228,8 +228,8 @@ static uint64_t blosc_part_ns(const void *state, struct zd_byte_range run)
            zd_codec_ns(run.len, shuffle_rate);
 }
 
-/* What can be decoded again: frames of blosclz are, when they are too large for libblosc, replaced
- * by a frame that is only stored (clevel 0). */
+/* Make a frame that can be decoded again. A frame of blosclz that is too large for libblosc is
+ * replaced by a frame that is only stored (clevel 0). */
 static int compress(const struct blosc *blosc, const struct zd_buf *from, struct zd_buf *to)
 {
     const size_t typesize = blosc->typesize == 0 ? 1 : (size_t)blosc->typesize;

@@ -105,7 +105,7 @@ static void sort_pairs(struct zd_value_cast *cast, struct zd_value_pair *pair)
     cast->n_pairs = n_kept;
 }
 
-/* One way of the map; the pairs are owned by the caller, and NULL when there are none. */
+/* Read one direction of the map. The caller owns the pairs; NULL when there are none. */
 static enum zd_status read_pairs(const struct zd_parameters *parameters,
     const struct zd_pointer *at, const struct zd_json *list, struct zd_value_cast *cast,
     struct zd_value_pair **ret_pair)

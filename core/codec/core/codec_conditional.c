@@ -20,7 +20,7 @@
 
 #define COPY_BYTES_PER_US 4000
 
-/* One of the codecs. */
+/* An inner codec. */
 struct branch {
     const struct zd_codec *codec;
     void *state;
@@ -108,7 +108,7 @@ static enum zd_status open_branch(const struct zd_codec_config *config, const st
     branch->decoded = *flow;
     branch->is_compressor = flow->size_is_exact && !encoded.size_is_exact;
     conditional->n++;
-    /* What comes next meets either of both. */
+    /* The next codec may get either representation. */
     encoded.size_is_exact =
         encoded.size_is_exact && flow->size_is_exact && encoded.size == flow->size;
     encoded.size = zd_max_u64(encoded.size, flow->size);
@@ -268,7 +268,7 @@ static enum zd_status conditional_decode(
 
 /* ---- encoding: a compressor that makes a chunk no shorter is left out ---- */
 
-/* One codec, if it is worth it. @param data replaced then */
+/* Apply a codec if it pays. @param data replaced then */
 static enum zd_status encode_branch(
     const struct branch *branch, struct zd_buf **data, bool *ret_is_applied, struct zd_error *err)
 {

@@ -7,7 +7,7 @@
 
 #define NAME "reshape"
 
-/* One dimension of the output. */
+/* A dimension of the output. */
 struct entry {
     uint64_t size;
     bool is_rest; /* -1 */
@@ -98,7 +98,7 @@ static bool entries_overflow(
     return false;
 }
 
-/* As many elements as there are; what -1 stands for. */
+/* The output has as many elements as the input: this gives the value of -1. */
 static void judge_product(struct reading *reading, const struct zd_json *shape)
 {
     const struct zd_pointer at = zd_parameter_at(reading->parameters, "shape");

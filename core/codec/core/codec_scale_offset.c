@@ -34,7 +34,8 @@ struct scale_offset {
     uint8_t fill[ZD_NUMBER_BYTES_MAX];
 };
 
-/* One way: some elements at a time; false when one cannot be represented, and which. */
+/* Code some elements in one direction; false, with its index, when an element cannot be
+ * represented. */
 typedef bool (*lot_coder)(const struct scale_offset *scale_offset, const uint8_t *from, size_t n,
     uint8_t *to, size_t *ret_place);
 

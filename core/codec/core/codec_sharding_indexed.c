@@ -43,7 +43,7 @@ static void sharding_close(void *state)
     }
 }
 
-/* One edge of the inner chunks; false and a fault when it does not fit the shard. */
+/* Read an edge of the inner chunks; false and a fault when it does not fit the shard. */
 static bool read_edge(const struct zd_parameters *parameters, const struct zd_json *list,
     uint32_t dim, struct sharding *sharding)
 {

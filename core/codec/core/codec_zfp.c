@@ -174,7 +174,7 @@ static enum zd_status zfp_open(const struct zd_codec_config *config, struct zd_r
 
 /* ---- short integers ---- */
 
-/* What a lossy mode made too large or too small is the extreme. */
+/* Values that a lossy mode made too large or too small become the extreme. */
 static void shorten(const struct zfp_state *state, const uint8_t *from, uint8_t *to)
 {
     const struct stored_type *type = state->type;

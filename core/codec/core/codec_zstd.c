@@ -90,7 +90,7 @@ static enum zd_status refuse(size_t code, const struct zstd *zstd, struct zd_err
     return status;
 }
 
-/* What all frames together say that they hold; false when one does not say. */
+/* The sum of the content sizes that the frames declare; false when a frame declares none. */
 static bool said_content(const struct zd_buf *encoded, uint64_t *ret_content)
 {
     uint64_t content = 0;
@@ -143,7 +143,8 @@ static enum zd_status zstd_decode(
     return ZD_OK;
 }
 
-/* One frame that says its size and has no checksum: what is needed of it stands for itself. */
+/* Whether there is a single frame that declares its size and has no checksum: its parts can be
+ * decoded alone. */
 static bool has_parts(const struct zstd *zstd, const struct zd_buf *encoded)
 {
     return encoded->len > FLAGS_AT && (encoded->data[FLAGS_AT] & FLAG_CHECKSUM) == 0 &&

@@ -234,7 +234,7 @@ static void write_head(const struct frame *frame, uint8_t *head)
     zd_store_u32(head + 9, frame->checksum);
 }
 
-/* One frame at the end of `to`; stored where LZ4 makes it no smaller. */
+/* Append a frame to `to`; it is stored where LZ4 makes it no smaller. */
 static void add_frame(const uint8_t *from, uint32_t len, struct zd_buf *to)
 {
     uint8_t *head = to->data + to->len;

@@ -21,7 +21,7 @@ struct bz2 {
     struct zd_repr decoded;
 };
 
-/* What is left of the input. The library counts in an unsigned int. */
+/* The rest of the input. The library counts in an unsigned int. */
 struct input {
     char *at; /* borrowed; not written to */
     size_t len;

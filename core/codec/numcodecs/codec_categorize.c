@@ -150,7 +150,7 @@ static enum zd_status categorize_open(const struct zd_codec_config *config,
     return ZD_OK;
 }
 
-/* What the number of element i stands for. */
+/* Find the label of element i. */
 static enum zd_status find_text(const struct categorize *categorize, const struct zd_buf *encoded,
     uint64_t i, struct zd_span *ret_text, struct zd_error *err)
 {

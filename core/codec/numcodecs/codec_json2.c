@@ -38,7 +38,7 @@ static enum zd_status corrupt(
     return zd_nesting_corrupt(NAME, reader->at, expected, err);
 }
 
-/* What comes next, behind spaces; 0: nothing. */
+/* The next byte after spaces; 0 at the end. */
 static uint8_t next_byte(struct reader *reader)
 {
     const struct zd_span rest = {

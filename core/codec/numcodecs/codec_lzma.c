@@ -10,7 +10,7 @@
 #define BYTES_PER_US  120
 #define DECODER_BYTES (UINT64_C(128) << 20) /* twice what preset 9 needs */
 
-/* As Python numbers them. */
+/* The numbers that Python gives them. */
 enum format { FORMAT_XZ = 1, FORMAT_ALONE = 2, FORMAT_RAW = 3 };
 
 #define CHECK_DEFAULT (-1) /* CRC-64 in .xz; others have none */

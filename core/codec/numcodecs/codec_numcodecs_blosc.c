@@ -15,7 +15,7 @@
 /* Places in the names. */
 enum shuffle { NO_SHUFFLE, BYTE_SHUFFLE, BIT_SHUFFLE };
 
-/* What blosc needs to know beside the compressor. */
+/* The parameters of blosc beside the compressor. */
 struct settings {
     const char *compressor;
     int64_t level;

@@ -63,7 +63,7 @@ static enum zd_status quantize_open(const struct zd_codec_config *config,
     encoded.dtype = quantize.astype;
     ZD_TRY(zd_parameters_size(&parameters, "astype", &encoded));
     quantize.n = encoded.size / quantize.astype.bytes;
-    /* What decodes to the fill value, as far as it can be stored. */
+    /* The stored number that decodes to the fill value, as far as there is one. */
     zd_numbers_cast(&quantize.dtype, config->decoded->fill, 1, &quantize.astype, quantize.fill);
     struct quantize *state = zd_alloc(sizeof *state);
     if (state == NULL) {

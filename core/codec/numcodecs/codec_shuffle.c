@@ -50,7 +50,7 @@ static enum zd_status shuffle_open(const struct zd_codec_config *config,
     return ZD_OK;
 }
 
-/* One byte of n items: every `to_step`-th place gets every `from_step`-th byte. */
+/* Copy one byte of each of n items: every `to_step`-th place gets every `from_step`-th byte. */
 static void copy_plane(
     uint8_t *to, size_t to_step, const uint8_t *from, size_t from_step, size_t n_items)
 {

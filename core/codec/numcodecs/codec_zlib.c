@@ -46,7 +46,7 @@ static enum zd_status refuse(
     return status;
 }
 
-/* One stream, and nothing behind it. */
+/* Inflate a single stream, with nothing behind it. */
 static enum zd_status inflate_stream(const struct zlib *zlib,
     struct libdeflate_decompressor *decoder, struct zd_span from, struct zd_buf *to,
     struct zd_error *err)

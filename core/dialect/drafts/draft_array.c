@@ -48,7 +48,7 @@ static const struct member {
 
 static const struct zd_pointer whole_document = {.text = ""};
 
-/* One document while it is translated. */
+/* A document under translation. */
 struct translation {
     const struct zd_json *document;
     enum zd_draft draft;
@@ -431,7 +431,7 @@ static ZD_RESULT make_zarray(struct translation *t)
     return set_fill(t);
 }
 
-/* What v2 says otherwise than these drafts, or not at all. */
+/* Add the members that v2 spells differently or does not have. */
 static ZD_RESULT finish_document(const struct translation *t)
 {
     struct zd_json *document = t->array->v2.document;

@@ -11,7 +11,7 @@
 
 static const struct zd_pointer whole_document = {.text = ""};
 
-/* One node while it is parsed. */
+/* A node while it is parsed. */
 struct parsing {
     const struct zd_documents *documents;
     const struct zd_reading *reading;

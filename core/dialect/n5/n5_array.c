@@ -7,7 +7,7 @@
 
 static const struct zd_pointer whole_document = {.text = ""};
 
-/* What N5 has for itself; the first stands in groups, too. */
+/* Reserved members of N5; groups have the first one, too. */
 static const char *const reserved[] = {
     "n5", "dimensions", "blockSize", "dataType", "compression", "compressionType"};
 
@@ -27,7 +27,7 @@ static const struct data_type {
     {"float64", 8},
 };
 
-/* One document while it is translated. */
+/* A document under translation. */
 struct translation {
     const struct zd_json *attributes;
     struct zd_faults *faults;

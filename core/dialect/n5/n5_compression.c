@@ -5,7 +5,7 @@
 
 #include "core/base/num.h"
 
-/* One `compression` while it is translated. */
+/* A `compression` under translation. */
 struct translation {
     const struct zd_json *json; /* an object; NULL: `compressionType` names the type alone */
     struct zd_pointer at;
@@ -61,7 +61,7 @@ static ZD_RESULT finish_xz(const struct translation *t, struct zd_json *configur
     return zd_json_set(configuration, "filters", zd_json_new_null());
 }
 
-/* As numcodecs has them: the filters say what the bytes are. */
+/* The filters of numcodecs: they say how the bytes are coded. */
 static ZD_RESULT finish_lzma(const struct translation *t, struct zd_json *configuration)
 {
     static const char *const names[] = {"format", "check", "preset", "filters"};

@@ -138,7 +138,7 @@ static ZD_RESULT make_group(const struct parsing *parsing, struct zd_json **ret_
     return ZD_OK;
 }
 
-/* What is stored, so that a person can see why it is refused. */
+/* Show the stored documents, so that a person can see why the node is refused. */
 static ZD_RESULT show_stored(const struct parsing *parsing)
 {
     const bool *present = parsing->documents->present;
@@ -271,8 +271,8 @@ static ZD_RESULT fill(struct parsing *parsing, struct zd_error *err)
                : ZD_OK;
 }
 
-/* What reading tolerates is a fault of a document that asks to be stored; members that nobody knows
- * may stand in any (Zarr v2, arrays, metadata). */
+/* Reading tolerates these faults; a document to be stored must not have them. Unknown members are
+ * allowed in both (Zarr v2, arrays, metadata). */
 static bool is_leniency(const char *code)
 {
     static const char *const codes[] = {"implied_elementsize", "integral_float", "legacy_spelling",

@@ -31,7 +31,7 @@ static const struct member {
 
 static const struct zd_pointer whole_document = {.text = ""};
 
-/* One document while it is translated. */
+/* A document under translation. */
 struct translation {
     const struct zd_json *zarray;
     const struct zd_json *attributes; /* or NULL */
@@ -299,7 +299,7 @@ static ZD_RESULT set_keys(const struct translation *t, struct zd_json *document)
         separator == NULL ? zd_json_new_text(".") : zd_json_ref(separator));
 }
 
-/* One of another length, or of other things than names, is an attribute like any other. */
+/* A list of another length, or with entries that are no names, is an ordinary attribute. */
 static ZD_RESULT set_names(const struct translation *t, struct zd_json *document)
 {
     const struct zd_json *names = zd_json_member(t->attributes, ZD_V2_DIMENSIONS);

@@ -31,7 +31,7 @@ struct translation {
     bool is_bytes;          /* the array->bytes codec is in the list */
 };
 
-/* One filter or the compressor. */
+/* A filter or the compressor. */
 struct entry {
     const struct zd_json *json; /* an object */
     struct zd_pointer at;
@@ -74,7 +74,7 @@ static void refuse_codec(const struct translation *t, const struct entry *entry)
         entry->id, why == NULL ? "" : ": ", why == NULL ? "" : why);
 }
 
-/* What may stand in a configuration is what the codec's schema says. */
+/* The codec's schema says which members a configuration may have. */
 static ZD_RESULT copy_members(
     const struct translation *t, const struct entry *entry, struct zd_json **ret_configuration)
 {
@@ -216,7 +216,7 @@ static ZD_RESULT judge_order(struct translation *t, const struct entry *entry)
     return ZD_OK;
 }
 
-/* What is at fault is found when the document of v3 is judged. */
+/* Faults are found when the v3 document is judged. */
 static ZD_RESULT translate_codec(
     const struct translation *t, const struct zd_codec **codec, struct zd_json **configuration)
 {
@@ -337,7 +337,7 @@ static ZD_RESULT translate_order(struct translation *t, const struct zd_json *js
     return ZD_OK;
 }
 
-/* What the objects of an array are, by the filter that knows (Zarr v2, object data types). */
+/* The type of an array's objects, from the filter that knows it (Zarr v2, object data types). */
 static enum zd_status find_object_type(const struct zd_json *codec, struct zd_dtype *ret_dtype)
 {
     static const struct {

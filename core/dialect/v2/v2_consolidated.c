@@ -14,7 +14,7 @@
 #define LISTING  zd_v2_document_names[ZD_V2_LISTING]
 #define NO_LIMIT SIZE_MAX
 
-/* What may stand beside the map. */
+/* Limits of the members beside the map. */
 static const struct zd_json_limits wrapper_limits = {
     .bytes_max = 4096, .nodes_max = 64, .depth_max = 8, .nonfinite = true};
 
@@ -64,7 +64,8 @@ struct zd_listed_key zd_v2_consolidated_tell(struct zd_span key, struct zd_span 
 
 /* ---- the document ---- */
 
-/* What to be written is a fault, and on reading costs at most the listing. */
+/* In a document to be written it is a fault. In a document to be read it costs at most the listing.
+ */
 static enum zd_severity tolerated(const struct judge *judge)
 {
     return judge->reading->judgement == ZD_JUDGE_READ ? ZD_FAULT_WARNING : ZD_FAULT_INVALID;

@@ -78,7 +78,8 @@ static void read_order(const struct zd_json *codecs, struct zd_v2_filters *filte
 
 /* ---- codecs of numcodecs ---- */
 
-/* What numcodecs calls the codec; NULL: it does not have it, or the text's failure says why. */
+/* The name of the codec in numcodecs; NULL: numcodecs does not have it, or the text's failure says
+ * why. */
 static const struct zd_codec *find_spelling(const struct zd_codec *codec, struct zd_text *id)
 {
     const size_t len = strlen(PREFIX);

@@ -5,7 +5,7 @@
 #include "core/base/fault.h"
 #include "core/grid/dtype.h"
 
-/** What v2 says of the codecs. */
+/** The v2 form of the codecs. */
 struct zd_v2_filters {
     bool is_f;                    /* order "F" */
     bool is_big;                  /* the byte order of the data type, and of what filters make */

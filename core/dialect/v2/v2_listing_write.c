@@ -17,7 +17,7 @@
 
 extern const struct zd_dialect zd_dialect_v2;
 
-/* What a document of a listing may cost; any other is written as it is. */
+/* Limits of a listed document; a larger one is written unchanged. */
 static const struct zd_json_limits entry_limits = {.bytes_max = ENTRY_BYTES_MAX,
     .nodes_max = SIZE_MAX,
     .depth_max = ZD_EMIT_DEPTH_MAX / 2,
@@ -71,7 +71,7 @@ void zd_v2_listing_write_node(const char *path, const struct zd_meta *meta, stru
 
 /* ---- for readers of v2 ---- */
 
-/* Of documents that were parsed before, or made here. */
+/* No limits: these documents were parsed before, or made here. */
 static const struct zd_json_limits any = {.bytes_max = SIZE_MAX,
     .nodes_max = SIZE_MAX,
     .depth_max = ZD_EMIT_DEPTH_MAX / 2,
@@ -94,7 +94,7 @@ static ZD_RESULT emit_quoted(
     return ZD_OK;
 }
 
-/* What was rendered is read again: whether it says all of the node. */
+/* Read the rendered documents again: do they describe the whole node? */
 static ZD_RESULT judge_rendered(
     const struct zd_meta *meta, const struct zd_document_texts *texts, struct zd_error *err)
 {
@@ -257,7 +257,7 @@ static enum zd_json_fate judge_entry(void *context, const char *name)
     return ZD_JSON_CHANGES;
 }
 
-/* One that goes may come again: as another entry behind all that go with it. */
+/* A removed entry may come again: as another entry behind all removed ones. */
 static void change_entry(void *context, const char *name, struct zd_span value, struct zd_text *out)
 {
     const struct relisting *relisting = context;

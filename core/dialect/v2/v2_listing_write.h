@@ -20,7 +20,7 @@ void zd_v2_listing_write_node(const char *path, const struct zd_meta *meta, stru
 ZD_RESULT zd_v2_listing_write_any(
     const char *path, const struct zd_meta *meta, struct zd_emit *emit, struct zd_error *err);
 
-/** What follows the documents. */
+/** Write the members after the documents. */
 void zd_v2_listing_write_end(struct zd_emit *emit);
 
 /** zd_dialect.set_listing: the group's own documents come first. */

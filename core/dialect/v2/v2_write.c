@@ -155,7 +155,7 @@ static void drop_others(struct zd_document_texts *out)
     }
 }
 
-/* That of the group before, with the new documents of the group itself. */
+/* Keep the listing of the group, with the new documents of the group itself. */
 static void keep_listing(const struct zd_stored_listing *listing, struct zd_document_texts *out)
 {
     struct zd_documents own = {0};
@@ -229,7 +229,7 @@ enum zd_status zd_v2_take(
 
 /* ---- patches ---- */
 
-/* One patch of stored documents. */
+/* A patch of stored documents. */
 struct patching {
     const struct zd_documents *stored;
     const struct zd_json *patch;

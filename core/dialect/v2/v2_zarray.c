@@ -18,7 +18,7 @@ static const struct zd_json_limits fields_limits = {
 
 static const struct zd_pointer whole_document = {.text = ""};
 
-/* One document while it is translated. */
+/* A document under translation. */
 struct writing {
     const struct zd_json *document;
     struct zd_faults *faults;

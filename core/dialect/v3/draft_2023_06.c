@@ -23,7 +23,7 @@ static const struct zd_pointer whole_document = {.text = ""};
 extern const struct zd_dialect zd_dialect_v3;
 extern const struct zd_dialect zd_dialect_draft_2023_06;
 
-/* One document while it is translated. */
+/* A document under translation. */
 struct translation {
     const struct zd_json *document;
     struct zd_faults *faults;

@@ -102,7 +102,7 @@ static bool chunk_bytes(const struct zd_v3_judge *judge, uint64_t *ret_size)
     return true;
 }
 
-/* What the codecs must decode to, as far as the document says it. */
+/* The representation that the codecs must decode to, as far as the document says it. */
 static struct zd_repr chunk_repr(const struct zd_v3_judge *judge)
 {
     const struct zd_meta *meta = judge->meta;
@@ -122,7 +122,7 @@ static struct zd_repr chunk_repr(const struct zd_v3_judge *judge)
     return repr;
 }
 
-/* What refuses among the findings about chunks of another shape; they were warned of before. */
+/* Keep the refusals among the findings about chunks of another shape; the warnings came before. */
 static void take_refusals(const struct zd_v3_judge *judge, const struct zd_faults *faults)
 {
     for (size_t i = 0; i < faults->n_items; i++) {
@@ -187,7 +187,7 @@ static void judge_codecs(struct zd_v3_judge *judge)
     }
 }
 
-/* One entry of dimension_names: a string or null. @param name where it is kept, or NULL */
+/* Judge an entry of dimension_names: a string or null. @param name keeps it; may be NULL */
 static void judge_dimension_name(
     struct zd_v3_judge *judge, const struct zd_json *json, const struct zd_pointer *at, char **name)
 {

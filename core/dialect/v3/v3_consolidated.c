@@ -16,7 +16,7 @@ extern const struct zd_dialect zd_dialect_v3;
 static const struct zd_pointer block_at = {.text = BLOCK};
 static const struct zd_pointer metadata_at = {.text = BLOCK "/metadata"};
 
-/** One block under judgement. */
+/** A block under judgement. */
 struct block_judge {
     const struct zd_stored_listing *listing;
     const struct zd_reading *reading;
@@ -25,7 +25,7 @@ struct block_judge {
     const struct zd_pointer *map_at;
 };
 
-/* What to be written is a fault, and on reading costs at most the entry. */
+/* In a block to be written it is a fault. In a block to be read it costs at most the entry. */
 static enum zd_severity tolerated(const struct block_judge *judge)
 {
     return judge->reading->judgement == ZD_JUDGE_READ ? ZD_FAULT_WARNING : ZD_FAULT_INVALID;
@@ -92,7 +92,7 @@ static void judge_document(
     take_faults(judge, &entry->faults, at);
 }
 
-/* Of two spellings of one path, that with a leading slash is the one too many. */
+/* If one path has two spellings, the one with a leading slash is redundant. */
 static bool is_repeated(
     const struct block_judge *judge, struct zd_span path, const struct zd_json_extent *member)
 {

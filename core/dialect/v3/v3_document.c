@@ -9,7 +9,7 @@
 #include "core/dialect/v3/v3_array.h"
 #include "core/extension/ome_levels.h"
 
-/** One document under judgement. */
+/** A document under judgement. */
 struct document_judge {
     const struct zd_json *document;
     const struct zd_reading *reading;
@@ -233,7 +233,7 @@ static void judge_extension(const struct document_judge *judge, const struct zd_
             at, NULL, definition.name, "the extension \"%s\" must be understood and %s",
             definition.name, why_unknown(judge, definition.name));
     } else {
-        /* What clients send is stored; other readers may know the name. */
+        /* Clients' attributes are stored unchanged; other readers may know the name. */
         zd_faults_add(judge->faults, ZD_FAULT_WARNING, "unknown_extension", definition.name, at,
             NULL, definition.name, "the extension \"%s\" %s", definition.name,
             why_unknown(judge, definition.name));

@@ -169,7 +169,7 @@ static bool judge_list(struct zd_v3_judge *judge, const struct spelling *spellin
     return good && judge_sum(judge, d, at);
 }
 
-/* One dimension: a length for all chunks, or a list. */
+/* Judge a dimension: a length for all chunks, or a list. */
 static bool judge_dimension(struct zd_v3_judge *judge, const struct spelling *spelling,
     const struct zd_json *json, uint32_t d, const struct zd_pointer *at)
 {

@@ -1,4 +1,4 @@
-/* One v3 document under judgement: what its members have in common. */
+/* A v3 document under judgement: helpers for its members. */
 #include "core/dialect/v3/v3_judge.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 
 const struct zd_pointer zd_v3_whole = {.text = ""};
 
-/* What stands there, for messages: the value where it is short, else its type. */
+/* The value for messages, if it is short; else its type. */
 const char *zd_v3_judge_found(const struct zd_json *json, char space[ZD_V3_FOUND_BYTES])
 {
     int64_t number = 0;
@@ -60,7 +60,7 @@ void zd_v3_judge_unsupported(const struct zd_v3_judge *judge, enum zd_point poin
         at, "a name that this server knows", name, "\"%s\" is not known to this server", name);
 }
 
-/* One length: an integer of 0 or more. */
+/* Judge a length: an integer of 0 or more. */
 bool zd_v3_judge_extent(const struct zd_v3_judge *judge, const struct zd_json *json,
     const struct zd_pointer *at, uint64_t *ret_length)
 {

@@ -1,4 +1,4 @@
-/* One v3 document under judgement: what its members have in common. */
+/* A v3 document under judgement: helpers for its members. */
 #ifndef ZD_CORE_DIALECT_V3_V3_JUDGE_H
 #define ZD_CORE_DIALECT_V3_V3_JUDGE_H
 
@@ -7,7 +7,7 @@
 
 #define ZD_V3_FOUND_BYTES 24 /* of the longest integer, with its sign and NUL */
 
-/** One document of an array. What is known of it stands in meta once its flag is set. */
+/** An array's document. A member of meta is valid once its flag is set. */
 struct zd_v3_judge {
     const struct zd_json *document; /* borrowed, as all of these */
     struct zd_meta *meta;
@@ -23,7 +23,7 @@ struct zd_v3_judge {
 /** The place of the document itself. */
 extern const struct zd_pointer zd_v3_whole;
 
-/** What stands there, for messages: the value where it is short, else its type. Borrowed from both.
+/** The value for messages, if it is short; else its type. Borrowed from both.
  */
 const char *zd_v3_judge_found(const struct zd_json *json, char space[ZD_V3_FOUND_BYTES]);
 
@@ -40,7 +40,7 @@ void zd_v3_judge_wrong_type(const struct zd_v3_judge *judge, const struct zd_poi
 void zd_v3_judge_unsupported(const struct zd_v3_judge *judge, enum zd_point point, const char *name,
     const struct zd_pointer *at);
 
-/** One length: an integer of 0 or more; false with a fault. */
+/** Judge a length: an integer of 0 or more; false with a fault. */
 bool zd_v3_judge_extent(const struct zd_v3_judge *judge, const struct zd_json *json,
     const struct zd_pointer *at, uint64_t *ret_length);
 

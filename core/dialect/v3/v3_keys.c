@@ -57,7 +57,7 @@ static void judge_base(const struct zd_v3_judge *judge, const struct encoding *e
     judge_separator(judge, encoding);
 }
 
-/* What may end a segment of a key. */
+/* Whether the text may end a segment of a key. */
 static bool is_suffix(struct zd_span text)
 {
     for (size_t i = 0; i < text.len; i++) {

@@ -12,7 +12,7 @@
  * consolidated_metadata, in metadata. */
 #define BLOCK_DEPTH 3
 
-/* What may stand in a block beside its map. */
+/* Limits of the members beside the map of a block. */
 #define WRAPPER_BYTES  4096
 #define WRAPPER_VALUES 64
 
@@ -100,7 +100,7 @@ static ZD_RESULT parse_without(struct reader *reader)
     return zd_json_parse(zd_text_span(&rest), &limits, &reader->out->json, reader->err);
 }
 
-/* What is wrong with a text. The parser says it better, but may need much memory for it. */
+/* Report the fault of a text. The parser explains it better, but may need much memory for it. */
 static ZD_RESULT refuse(struct reader *reader, enum zd_status status)
 {
     if (reader->is_large || status == ZD_NO_MEMORY) {

@@ -11,7 +11,7 @@
 #define BLOCK           "consolidated_metadata"
 #define ENTRY_BYTES_MAX (1 << 20)
 
-/* What a document of a listing may cost; any other is written as it is. */
+/* Limits of a listed document; a larger one is written unchanged. */
 static const struct zd_json_limits entry_limits = {.bytes_max = ENTRY_BYTES_MAX,
     .nodes_max = SIZE_MAX,
     .depth_max = ZD_EMIT_DEPTH_MAX / 2,
@@ -174,7 +174,7 @@ static enum zd_json_fate judge_entry(void *context, const char *name)
     return ZD_JSON_CHANGES;
 }
 
-/* One that goes may come again: as another entry behind all that go with it. */
+/* A removed entry may come again: as another entry behind all removed ones. */
 static void change_entry(void *context, const char *name, struct zd_span value, struct zd_text *out)
 {
     const struct relisting *relisting = context;
