@@ -22,7 +22,7 @@ static inline bool zd_generation_is_set(struct zd_generation generation)
     return !zd_generation_equal(generation, (struct zd_generation){0});
 }
 
-/** What is known of an object without its bytes. */
+/** The facts of an object without its bytes. */
 struct zd_stat {
     struct zd_generation generation;
     uint64_t size;    /* bytes */

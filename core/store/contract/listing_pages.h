@@ -48,7 +48,7 @@ ZD_RESULT zd_listing_pages_count(
  */
 ZD_RESULT zd_listing_pages_give(struct zd_listing_pages *names, struct zd_store_list *list);
 
-/** As the cursor of an operation, and back. */
+/** Convert to the cursor of an operation, and back. */
 struct zd_store_cursor *zd_listing_pages_cursor(struct zd_listing_pages *names);
 struct zd_listing_pages *zd_listing_pages_of(struct zd_store_cursor *cursor);
 

@@ -1,4 +1,4 @@
-/* What the listings of remote stores hold, together. */
+/* The memory of all listings of remote stores. */
 #include "core/store/contract/listing_room.h"
 
 enum zd_status zd_listing_room_set(

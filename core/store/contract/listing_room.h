@@ -1,4 +1,4 @@
-/* What the listings of remote stores hold, together: names and indexes, until their last page. */
+/* The memory of all listings of remote stores: names and indexes, until the last page. */
 #ifndef ZD_CORE_STORE_CONTRACT_LISTING_ROOM_H
 #define ZD_CORE_STORE_CONTRACT_LISTING_ROOM_H
 

@@ -1,4 +1,4 @@
-/* One page of a listing: the smallest names of many, in bounded memory. */
+/* A page of a listing: the smallest names of many, in bounded memory. */
 #ifndef ZD_CORE_STORE_CONTRACT_PAGE_H
 #define ZD_CORE_STORE_CONTRACT_PAGE_H
 

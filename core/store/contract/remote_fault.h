@@ -1,4 +1,4 @@
-/* What the failure of a remote store is, for whoever decides whether to ask again. */
+/* The failure of a remote store, for the decision whether to try again. */
 #ifndef ZD_CORE_STORE_CONTRACT_REMOTE_FAULT_H
 #define ZD_CORE_STORE_CONTRACT_REMOTE_FAULT_H
 

@@ -85,7 +85,7 @@ enum zd_status zd_store_judge_options(const char *location, const struct zd_json
 
 enum usages { USAGES_ALL, USAGES_WRITABLE };
 
-/* Of all schemes, or of those whose stores can be writable. */
+/* Add the usages of all schemes, or of those with writable stores. */
 static void add_usages(enum usages which, struct zd_text *known)
 {
     for (const struct zd_store_ops *const *ops = zd_stores; *ops != NULL; ops++) {
@@ -514,7 +514,7 @@ static void discard(struct zd_store_write *write)
     store->ops->discard(store, write);
 }
 
-/* What was staged and may not be committed or extended goes away, and the answer stays. */
+/* Staged bytes that may not be committed or extended are discarded; the answer stays. */
 static void begin_with_staged(struct zd_store *store, struct zd_store_write *write)
 {
     assert((write->bytes == NULL) == (write->phase == ZD_PHASE_COMMIT) && write->staged != NULL);

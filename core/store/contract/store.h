@@ -110,13 +110,13 @@ struct zd_store_status { /* does the object exist, and which generation is it? *
     uint64_t age_ms;     /* out: as of a read */
 };
 
-/** One entry of a listing. */
+/** An entry of a listing. */
 struct zd_store_entry {
     char *name; /* relative to the prefix; owned by the listing; a prefix has no slash at its end */
     bool is_prefix;
 };
 
-/** What a store remembers from one page of a listing for the next ones. */
+/** State that a store keeps between pages of a listing. */
 struct zd_store_cursor {
     void (*free)(struct zd_store_cursor *cursor);
 };
@@ -291,7 +291,7 @@ struct zd_store_ops {
     void (*cancel)(struct zd_store *store, struct zd_store_op *op);
 };
 
-/** What a remote store does beyond what it is asked, and less. */
+/** Events of remote stores beyond plain requests. */
 enum zd_store_event {
     ZD_STORE_JOINED,  /* a read that another one, under way, answers too */
     ZD_STORE_RETRIED, /* an operation that is tried again */
@@ -300,7 +300,7 @@ enum zd_store_event {
     ZD_STORE_EVENTS,
 };
 
-/** What all stores begin with. */
+/** The head of every store. */
 struct zd_store {
     const struct zd_store_ops *ops; /* set when open has succeeded */
     struct zd_store *inner;         /* of a store over a store: owned; else NULL */

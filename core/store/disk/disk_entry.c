@@ -54,7 +54,7 @@ bool zd_disk_entry_is_of(const struct zd_disk_entry *entry, const struct zd_disk
            zd_span_equal(entry->name.key, name->key);
 }
 
-/* Of all that comes behind the hash, and of what comes before it. */
+/* The hash of all bytes before the hash and behind it. */
 static uint64_t hash_of_head(const uint8_t *head, size_t len)
 {
     const uint64_t before = zd_hash_of((struct zd_span){.ptr = head, .len = AT_HASH}, SEED);

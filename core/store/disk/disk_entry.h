@@ -1,5 +1,5 @@
-/* What one file of the disk tier holds: a head with all that is known of an object, its key, and
- * bytes of it. Pure. Thread: any. */
+/* The content of a file of the disk tier: a head with the facts of an object, its key, and some of
+ * its bytes. Pure. Thread: any. */
 #ifndef ZD_CORE_STORE_DISK_DISK_ENTRY_H
 #define ZD_CORE_STORE_DISK_DISK_ENTRY_H
 
@@ -11,7 +11,7 @@
 #define ZD_DISK_ENTRY_FIXED_BYTES 136 /* of a head, before the key */
 #define ZD_DISK_ENTRY_HEAD_BYTES  (ZD_DISK_ENTRY_FIXED_BYTES + ZD_KEY_BYTES_MAX)
 
-/** Whose keys they are: hashes of a location and its options, none of which can be read from them.
+/** The owner of keys: hashes of a location and its options. Neither can be read from them.
  */
 struct zd_disk_owner {
     uint64_t word[2];

@@ -27,7 +27,7 @@ struct zd_disk_files {
 
 #define ZD_DISK_FILES_NONE ((struct zd_disk_files){.dir_fd = -1, .lock_fd = -1})
 
-/** What a file is named by: hashes of owner and key, and of the range. */
+/** The name of a file: hashes of owner and key, and of the range. */
 struct zd_disk_file {
     uint64_t key;
     uint64_t range;
@@ -40,7 +40,7 @@ struct zd_disk_found {
     int64_t mtime_ns;
 };
 
-/** What a look at a file finds, and more of it. */
+/** The head of a file, and more of its bytes. */
 struct zd_disk_look {
     uint8_t head[ZD_DISK_ENTRY_HEAD_BYTES];
     struct zd_disk_entry entry; /* its key is in `head` */
@@ -74,7 +74,7 @@ void zd_disk_files_void(const struct zd_disk_files *files);
 struct zd_disk_file zd_disk_files_name(
     const struct zd_disk_files *files, const struct zd_disk_name *name);
 
-/** What a file of so many bytes takes of the disk, with its place in the directory. */
+/** The disk space of a file of that many bytes, with its place in the directory. */
 uint64_t zd_disk_files_cost(const struct zd_disk_files *files, uint64_t bytes);
 
 /**

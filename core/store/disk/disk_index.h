@@ -1,4 +1,4 @@
-/* What the disk tier knows of its files: names, costs and use, in memory. Thread: loop.
+/* The index of the disk tier, in memory: names, costs and use of its files. Thread: loop.
  *
  * Bounded in bytes and in number, and scan resistant, as server/runtime/cache is: SIEVE. */
 #ifndef ZD_CORE_STORE_DISK_DISK_INDEX_H

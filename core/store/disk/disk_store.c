@@ -277,7 +277,7 @@ static void fetched(struct zd_disk_fetch *fetch)
     }
 }
 
-/* What the inner store has read becomes the caller's, and the tier's. */
+/* The caller and the tier take the bytes that the inner store has read. */
 static void take_read(struct load *load)
 {
     struct zd_store_read *asked = &load->ask.read;
@@ -511,7 +511,7 @@ static void disk_overtake(struct zd_store *store, const char *key)
     }
 }
 
-/* What waits for a file, or for files to be removed, goes on. */
+/* An operation that waits for a file, or for files to be removed, goes on. */
 static void disk_cancel(struct zd_store *store, struct zd_store_op *op)
 {
     (void)store;

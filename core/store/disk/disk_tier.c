@@ -141,7 +141,7 @@ static struct turn *turn_of(struct zd_disk_tier *tier, uint64_t key)
     return &tier->turn[key % TURNS];
 }
 
-/* Of two generations nobody says which is the newer one: then all files of the key go. */
+/* Two generations have no order: then all files of the key go. */
 static void note_known(struct zd_disk_tier *tier, struct zd_disk_key *key,
     const struct zd_stat *stat, int64_t checked_ms)
 {
@@ -533,7 +533,7 @@ static void work_fetch(uv_work_t *work)
     zd_disk_files_look_done(&look);
 }
 
-/* What the file said of its object, unless more is known by now. */
+/* Note the file's facts of its object, unless newer ones are known. */
 static void note_found(struct zd_disk_tier *tier, struct zd_disk_fetch *fetch)
 {
     struct zd_disk_item *item = zd_disk_index_find(&tier->index, fetch->file);

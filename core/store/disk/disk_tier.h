@@ -27,7 +27,7 @@ struct zd_disk_tier_config {
     int64_t (*now_ms)(void); /* since 1970-01-01 UTC; NULL = the system's clock */
 };
 
-/** What happened so far, and how much there is. */
+/** Counts since the start, and present sizes. */
 struct zd_disk_counts {
     uint64_t n_hits;        /* answers that were read here */
     uint64_t n_hit_bytes;   /* of them */
@@ -66,7 +66,7 @@ bool zd_disk_tier_is_on(const struct zd_disk_tier *tier);
 int64_t zd_disk_tier_now_ms(const struct zd_disk_tier *tier);
 
 /**
- * What is known of a name without reading.
+ * Look a name up without reading.
  * @param ret_stat, ret_checked_ms with ZD_OK: the object, and when its store was asked last
  * @retval ZD_OK        there is a file of the name
  * @retval ZD_AGAIN     there may be one, but its head must be read

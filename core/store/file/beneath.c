@@ -188,7 +188,7 @@ static int judge_step(int fd, bool is_last)
     return is_last || S_ISDIR(file.st_mode) ? 0 : ENOTDIR;
 }
 
-/* What a step found, opened as asked: a descriptor, or -errno. */
+/* Open the result of a step as asked: a descriptor, or -errno. */
 static int reopen(int parent_fd, int path_fd, const char *name, int flags)
 {
     if ((flags & O_PATH) != 0) {
@@ -199,7 +199,7 @@ static int reopen(int parent_fd, int path_fd, const char *name, int flags)
     return fd < 0 ? -errno : fd;
 }
 
-/* One segment of a walk: its descriptor, for the last one opened as asked; or -errno. */
+/* Walk one segment: its descriptor, for the last one opened as asked; or -errno. */
 static int step_into(int parent_fd, struct zd_span segment, bool is_last, int flags)
 {
     char name[NAME_MAX + 1];

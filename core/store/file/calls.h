@@ -26,7 +26,7 @@ struct zd_calls {
 /** The kernel's. */
 extern const struct zd_calls zd_calls_of_kernel;
 
-/** Those in use: the kernel's, but for tests that set others while no store is at work. */
+/** The calls in use: the kernel's. Tests set others while no store is at work. */
 extern const struct zd_calls *zd_calls;
 
 #endif

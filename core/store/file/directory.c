@@ -25,7 +25,7 @@ struct level {
     size_t next;         /* entry of the page that comes next */
 };
 
-/* One listing, from its first page to its last. */
+/* A listing, from its first page to its last. */
 struct walk {
     struct zd_store_cursor cursor; /* first member */
     struct zd_directories *directories;
@@ -84,7 +84,8 @@ static enum zd_status stop_at_link(const struct walk *walk, const char *path)
         path);
 }
 
-/* What a link leads to. One that leads nowhere, outside or up is left out; a fault is not. */
+/* Find the target of a link. A link that leads nowhere, outside or up is left out; a fault is
+ * reported. */
 static enum zd_status follow(struct walk *walk, const char *name, enum entry_kind *ret_kind)
 {
     struct stat file;

@@ -1,4 +1,4 @@
-/* What writes to a store of files share. */
+/* State shared by the writes to a store of files. */
 #include "core/store/file/files.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* What lies where a hierarchy was expected: formats of others, by their first bytes. */
+/* Other formats where a hierarchy was expected, recognised by their first bytes. */
 #include "core/store/file/other_formats.h"
 
 #include <dirent.h>
@@ -21,7 +21,7 @@
 
 /* ---- files ---- */
 
-/* What begins with those bytes. */
+/* Formats by their first bytes. */
 static const struct format {
     size_t at;
     size_t len;

@@ -1,4 +1,4 @@
-/* Who writes below a root: how the hidden directory comes and goes. */
+/* The writers below a root: the hidden directory that shows that there are some. */
 #include "core/store/file/presence.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
-/* Who writes below a root, among all processes. The first one who comes makes a hidden directory
- * and the file `lock` in it, and the last one who leaves removes both, so that nothing of them
- * stays where nobody writes.
+/* The processes that write below a root. The first writer makes a hidden directory and the file
+ * `lock` in it. The last writer removes both, so that nothing stays where nobody writes.
  *
  * Who is present has a byte of the file locked, shared with all others (fcntl, F_OFD_SETLK: the
  * kernel drops it with its process). Who leaves removes the file only while he has that byte alone.

@@ -45,7 +45,7 @@ static enum zd_status step_failed(const struct zd_replacement *job, int code, co
     return zd_files_fail(job->err, code, job->key, doing);
 }
 
-/* Of a file that no key names yet: a full disk loses nothing, and writes go on. */
+/* A temporary file has no key yet: a full disk loses nothing, and writes go on. */
 static enum zd_status temp_sync_failed(
     const struct zd_replacement *job, int code, const char *doing)
 {
@@ -175,7 +175,7 @@ static enum zd_status write_temp(struct zd_replacement *job, struct zd_span byte
 
 /* ---- the name ---- */
 
-/* What is stored now: ZD_NOT_FOUND when nothing is. */
+/* The stored object: ZD_NOT_FOUND when there is none. */
 static enum zd_status look(const struct zd_replacement *job, struct zd_stat *ret_stat)
 {
     ZD_AUTO_FD fd = -1;
@@ -204,7 +204,8 @@ static int rename_as_asked(struct zd_replacement *job, const struct zd_store_wri
     return write->keeps_old ? zd_replace_name_keeping(job) : zd_replace_name_over(job);
 }
 
-/* What cannot be put back is lost: that has more patience than what can be refused. */
+/* Rename with more patience: a name that cannot be put back is lost, while a write can be refused.
+ */
 static int rename_patiently(struct zd_replacement *job, const struct zd_store_write *write)
 {
     const struct timespec pause = {.tv_nsec = UNDO_PAUSE_NS};
@@ -216,8 +217,8 @@ static int rename_patiently(struct zd_replacement *job, const struct zd_store_wr
     return code;
 }
 
-/* What is kept can be taken back if nobody can look at the new object. Otherwise its writer is told
- * what it was without its name. */
+/* A kept object can be taken back if the new one cannot be looked at. Otherwise its writer learns
+ * its facts before it has a name. */
 static enum zd_status look_before(
     const struct zd_replacement *job, const struct zd_store_write *write, struct stat *ret_file)
 {
@@ -331,7 +332,7 @@ static enum zd_status replace_whole(struct zd_replacement *job, struct zd_store_
     return publish(job, write);
 }
 
-/* What is staged is one of many: none of them takes its name when one never can. */
+/* A staged object is one of many: none of them takes its name if one never can. */
 static enum zd_status refuse_directory(const struct zd_replacement *job)
 {
     ZD_AUTO_FD fd = -1;

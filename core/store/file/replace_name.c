@@ -65,7 +65,7 @@ static int copy_bytes(int from, int to)
     return n < 0 ? errno : 0;
 }
 
-/* As durable as what it is a copy of, which it may have to replace. */
+/* The copy is as durable as its original, which it may have to replace. */
 static int copy_old(const struct zd_replacement *job, const char *spare, const struct stat *old)
 {
     struct zd_files *files = job->files;

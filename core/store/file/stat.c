@@ -1,4 +1,4 @@
-/* What is known of an open file as an object. */
+/* The facts of an open file as an object. */
 #include "core/store/file/stat.h"
 
 #include "core/base/hash.h"

@@ -1,4 +1,4 @@
-/* What is known of an open file as an object. Thread: any. */
+/* The facts of an open file as an object. Thread: any. */
 #ifndef ZD_CORE_STORE_FILE_STAT_H
 #define ZD_CORE_STORE_FILE_STAT_H
 

@@ -120,7 +120,7 @@ static void work_write(uv_work_t *work)
     struct zd_store_write *write = write_of(op_of(work));
     struct zd_files *files = &file_of(write->op.store)->files;
     const bool is_erasure = write->phase == ZD_PHASE_WHOLE && write->bytes == NULL;
-    /* What was changed there is put back there. */
+    /* An undo goes where the change went. */
     write->op.status = write->is_undo ? ZD_OK : may_write(&write->op, write->key);
     if (write->op.status != ZD_OK) {
         if (has_staged(write)) {
@@ -252,8 +252,8 @@ static void after_hold(uv_work_t *work, int uv_status)
     op->done(op);
 }
 
-/* One at a time: no more than one thread waits here for other processes, so that theirs and ours
- * can go on writing. */
+/* Begin one hold at a time: at most one thread waits here for other processes, so that their writes
+ * and ours go on. */
 static void begin_next_hold(struct file_store *file)
 {
     struct zd_list *link = file->is_held ? NULL : zd_list_pop_front(&file->holds);
@@ -388,7 +388,7 @@ static bool is_cached(int fd, struct zd_range range)
                            preadv2(fd, &place, 1, (off_t)(range.first + len - 1), RWF_NOWAIT) == 1);
 }
 
-/* One attempt. @retval ZD_AGAIN the file changed in between: what was read may be of two versions
+/* Try to read once. @retval ZD_AGAIN the file changed meanwhile: the bytes may be of two versions
  */
 static enum zd_status read_once(struct file_store *file, struct zd_store_read *read)
 {
@@ -580,7 +580,7 @@ static void file_cancel(struct zd_store *store, struct zd_store_op *op)
     }
 }
 
-/* Those of archives, too. */
+/* The endings include those of archives. */
 static const char *const endings[] = {".zarr.zip", ".n5.zip", ".zarr", ".n5", ".zip", NULL};
 
 const struct zd_store_ops zd_store_ops_file = {

@@ -23,7 +23,7 @@ struct zd_writer_use {
     struct zd_list link; /* in the writer's */
 };
 
-/** One writer: an open store. */
+/** A writer: an open store. */
 struct zd_writer {
     uv_mutex_t mutex;      /* while these come and go, and for n_users, `held` and `uses` */
     uint32_t n_users;      /* threads, and who holds keys: then it does not leave */

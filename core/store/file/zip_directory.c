@@ -101,7 +101,7 @@ enum zd_status zd_zip_end_find(
 
 /* ---- the directory ---- */
 
-/* One entry of the directory being read. */
+/* The entry of the directory that is being read. */
 struct entry {
     const uint8_t *head;
     const uint8_t *name;
@@ -259,7 +259,7 @@ static enum zd_status judge_places(
     return ZD_OK;
 }
 
-/* Of two with one key the later one in the file comes first. */
+/* If two members have one key, the later one in the file comes first. */
 static int compare_keys(const void *a, const void *b)
 {
     const struct zd_zip_member *one = a;

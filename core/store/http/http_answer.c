@@ -1,4 +1,4 @@
-/* What the head of an answer says of an object that was asked for. */
+/* The facts of an object in the head of an answer. */
 #include "core/store/http/http_answer.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What the head of an answer says of an object that was asked for. Pure. Thread: any. */
+/* The facts of an object in the head of an answer. Pure. Thread: any. */
 #ifndef ZD_CORE_STORE_HTTP_HTTP_ANSWER_H
 #define ZD_CORE_STORE_HTTP_HTTP_ANSWER_H
 
@@ -9,8 +9,8 @@
 #define ZD_HTTP_ANSWER_CODE_BYTES 64 /* of a store's own error code */
 
 /**
- * What is known of the object: its generation is that of a strong ETag, else of Last-Modified, the
- * length and a weak ETag. Where there is none of these only another length is another generation.
+ * The facts of the object. Its generation comes from a strong ETag, else from Last-Modified, the
+ * length and a weak ETag. Without these, only another length is another generation.
  *
  * @param size bytes
  */

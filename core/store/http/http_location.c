@@ -85,7 +85,7 @@ static enum zd_status refuse(struct zd_error *err, const char *path, size_t numb
         err, ZD_INVALID, "headers_file" ZD_ASIDE(" %s") ", line %zu: %s", path, number, why);
 }
 
-/* What the store says itself. */
+/* Headers that the store sends itself. */
 static bool is_reserved(const char *line, size_t len)
 {
     static const char *const name[] = {"Host", "Range", "Connection", "Content-Length",

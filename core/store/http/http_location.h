@@ -9,7 +9,7 @@
 #define ZD_HTTP_LOCATION_BYTES_MAX 2048
 #define ZD_HTTP_HEADERS_MAX        32 /* lines of a file of headers */
 
-/** What a file of headers says. All of it is secret. */
+/** The headers of a file. All of them are secret. */
 struct zd_http_headers {
     char *line[ZD_HTTP_HEADERS_MAX + 1]; /* n of them: "Name: value"; owned; ended by NULL */
     size_t n;

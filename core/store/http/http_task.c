@@ -104,7 +104,7 @@ void zd_http_task_fault(struct zd_http_task *task, enum zd_remote_fault_kind kin
     zd_http_task_finish(task, zd_fail(&task->op->err, ZD_STORE, "%s: %s", task->key, what));
 }
 
-/* What a transfer without an answer has come to. */
+/* Fail with the outcome of a transfer that has no answer. */
 void zd_http_task_fail(struct zd_http_task *task)
 {
     struct zd_store_op *op = task->op;

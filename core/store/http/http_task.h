@@ -62,7 +62,7 @@ struct zd_http_task {
     const char *line[ZD_HTTP_TASK_LINES_MAX];
 };
 
-/** What is done with an answer. */
+/** The handlers of an answer. */
 struct zd_http_asking {
     enum zd_status (*on_head)(struct zd_transfer *transfer); /* as of a transfer; or NULL */
     void (*take)(struct zd_http_task *task);

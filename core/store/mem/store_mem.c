@@ -153,7 +153,7 @@ static uint32_t choose_levels(struct mem_store *mem)
     return n;
 }
 
-/* One allocation holds the object, its links and its key. */
+/* A single allocation holds the object, its links and its key. */
 static struct object *insert(
     struct mem_store *mem, const char *key, const struct place *place, struct zd_buf *bytes)
 {
@@ -231,7 +231,7 @@ static void mem_status(struct zd_store *store, struct zd_store_status *status)
     zd_store_finish_later(&status->op);
 }
 
-/* One level: the name is cut at its first slash. */
+/* Offer the name of this level: it is cut at its first slash. */
 static enum zd_status offer_level(struct zd_page *listing, const char *name)
 {
     char cut[ZD_KEY_BYTES_MAX + 1];

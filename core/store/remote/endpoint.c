@@ -1,4 +1,4 @@
-/* One server that remote stores ask. */
+/* A server that remote stores ask. */
 #include "core/store/remote/endpoint.h"
 
 #include <assert.h>
@@ -109,7 +109,7 @@ enum zd_status zd_endpoint_want(struct zd_endpoint *endpoint, struct zd_endpoint
             &endpoint->breaker, uv_now(endpoint->loop), endpoint->settings->breaker_ms, &wait_ms)) {
         return ZD_PAUSED;
     }
-    /* One that tries whether a paused endpoint answers waits for nobody: they may wait for ever. */
+    /* The probe of a paused endpoint skips the queue, which may never move. */
     if (zd_endpoint_take(endpoint) || endpoint->breaker.is_open) {
         endpoint->n_seated += endpoint->breaker.is_open;
         seat->sit(seat);

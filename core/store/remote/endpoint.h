@@ -1,5 +1,5 @@
-/* One server that remote stores ask: how many operations it gets at once, whose turn is next,
- * whether it answers at all, and how long it takes. Shared by all stores that ask it. Thread: loop.
+/* A server that remote stores ask: its number of concurrent operations, its queue, whether it
+ * answers at all, and its latency. All stores that ask it share it. Thread: loop.
  */
 #ifndef ZD_CORE_STORE_REMOTE_ENDPOINT_H
 #define ZD_CORE_STORE_REMOTE_ENDPOINT_H
@@ -31,7 +31,7 @@ struct zd_endpoint {
     uint64_t seed;
 };
 
-/** Those who wait on behalf of one store. Its owners take turns; so do the stores. */
+/** The queue of one store. Its owners take turns; so do the stores. */
 struct zd_endpoint_line {
     struct zd_list link;
     struct zd_list part[ZD_ENDPOINT_LINE_PARTS]; /* by a hash of the owner */

@@ -7,7 +7,7 @@
 #define ZD_LATENCY_KINDS   5
 #define ZD_LATENCY_BUCKETS 80 /* four for each factor of 2 */
 
-/** Of reads that are alike in length; counts of the last few hundred, older ones weigh less. */
+/** Reads of similar length; counts of the last few hundred, older ones weigh less. */
 struct zd_latency_kind {
     uint32_t n;
     uint32_t bucket[ZD_LATENCY_BUCKETS];

@@ -5,7 +5,7 @@
 #include "core/base/buf.h"
 #include "core/base/status.h"
 
-/** What bounds a read of several ranges. */
+/** Limits of a read of several ranges. */
 struct zd_range_merge_limits {
     uint64_t gap_max;   /* bytes between two of them that are read for nothing */
     uint64_t bytes_max; /* of one read of several */

@@ -19,8 +19,8 @@ struct zd_remote_settings {
     const char *ca_file;    /* certificates to trust; "" = those of the system */
 };
 
-/** What all remote stores of a loop share: their owner's memory, zeroed but for the settings
- * and the bound of listings, for as long as one of them is open. Thread: loop. */
+/** State shared by all remote stores of a loop. It is their owner's memory, zeroed but for the
+ * settings and the bound of listings, as long as a store is open. Thread: loop. */
 struct zd_remote {
     struct zd_remote_settings settings;
     struct zd_list endpoints;        /* of plan_store.c; zeroed = none yet */

@@ -29,7 +29,8 @@ struct zd_remote_plan {
         under_way[ZD_REMOTE_PLAN_PARTS]; /* reads of the inner store, by a hash of the key */
 };
 
-/** What works on an operation of the plan, in its private_state: first member of what does. */
+/** The work on an operation of the plan, in its private_state: first member of the object that does
+ * it. */
 struct zd_remote_plan_work {
     void (*cancel)(struct zd_remote_plan_work *work, struct zd_store_op *op);
 };

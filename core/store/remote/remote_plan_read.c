@@ -19,7 +19,7 @@
 
 struct fetch;
 
-/* One read of the inner store. */
+/* A read of the inner store. */
 struct attempt {
     struct zd_store_read read;
     struct zd_endpoint_read timed;
@@ -28,7 +28,7 @@ struct attempt {
     bool runs;
 };
 
-/* What is read for all who want it. */
+/* A fetch shared by all reads that want the same bytes. */
 struct fetch {
     struct zd_remote_plan_work work; /* first member */
     struct zd_retry trial;
@@ -181,7 +181,7 @@ static void attempt_done(struct zd_store_op *op)
         zd_list_remove(&fetch->link);
         zd_store_cancel(&other->read.op);
     }
-    /* One of two places is free: the other one is given back when all is over. */
+    /* Free one of the two places; the other one is freed at the end. */
     zd_retry_report(endpoint, op, attempt->began_ms);
     zd_endpoint_give(endpoint);
 }
@@ -337,7 +337,7 @@ static void end_without_memory(struct zd_store_read **read, size_t n)
     }
 }
 
-/* One read of the inner store for all of these. */
+/* Begin one read of the inner store for all these reads. */
 static void begin_fetch(struct zd_remote_plan *plan, const struct zd_range *range,
     struct zd_store_read **read, size_t n)
 {

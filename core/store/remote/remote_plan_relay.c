@@ -1,5 +1,5 @@
-/* What a plan does with operations other than reads: each is handed on, and tried again where that
- * does no harm. */
+/* Operations of a plan other than reads: each is handed on, and tried again where that does no
+ * harm. */
 #include <assert.h>
 #include <stdio.h>
 
@@ -205,7 +205,7 @@ static struct relay *new_relay(
     return relay;
 }
 
-/* What the inner operation ends in comes from here on. */
+/* The inner operation's outcome is set from here on. */
 static void begin(struct relay *relay)
 {
     struct zd_store_op *asked = relay->asked;

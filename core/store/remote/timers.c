@@ -22,7 +22,7 @@ static void arm(struct zd_timers *alarms)
     (void)uv_timer_start(&alarms->timer, on_timer, at_ms > now_ms ? at_ms - now_ms : 0, 0);
 }
 
-/* What is set while they ring waits for the next turn. */
+/* A timer that is set while others ring waits for the next turn. */
 static void on_timer(uv_timer_t *timer)
 {
     struct zd_timers *alarms = ZD_CONTAINER(timer, struct zd_timers, timer);

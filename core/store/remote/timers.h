@@ -11,7 +11,7 @@ struct zd_timers {
     struct zd_list set; /* struct zd_timer, the soonest first */
 };
 
-/** One alarm: its owner's memory, zeroed but for `ring`; it is cleared before it is freed. */
+/** A timer: its owner's memory, zeroed but for `ring`; clear it before freeing it. */
 struct zd_timer {
     struct zd_list link;
     uint64_t at_ms;

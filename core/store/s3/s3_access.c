@@ -138,7 +138,7 @@ struct zd_buf *zd_s3_call_take_bytes(struct zd_s3_call *call)
 
 static void want_credentials(struct zd_s3_call *call);
 
-/* What only other credentials can mend. */
+/* Whether only other credentials can help. */
 static bool is_refusal(const struct zd_s3_call *call)
 {
     const uint32_t code = call->transfer.head.code;

@@ -1,4 +1,4 @@
-/* What answers of S3 mean: statuses by their codes, and which failures may pass. */
+/* The meaning of S3 answers: statuses by their codes, and which failures are temporary. */
 #include "core/store/s3/s3_answer.h"
 
 #include <string.h>
@@ -61,7 +61,7 @@ static enum zd_status fail_answer(const struct zd_s3_call *call, const char *nam
             : "");
 }
 
-/* What our own judge of a head says names the object already. */
+/* The judge of a head has named the object already. */
 static enum zd_status fail_transfer(const struct zd_transfer *transfer, const char *name,
     struct zd_error *err, struct zd_remote_fault *fault)
 {
@@ -76,7 +76,7 @@ static enum zd_status fail_transfer(const struct zd_transfer *transfer, const ch
     return status;
 }
 
-/* What nobody has asked for holds no condition: such an answer is a fault. */
+/* A condition failed that nobody has asked for: such an answer is a fault. */
 static bool has_condition(const struct zd_s3_call *call)
 {
     bool found = false;

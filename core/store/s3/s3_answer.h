@@ -1,11 +1,11 @@
-/* What answers of S3 mean. Thread: any. */
+/* The meaning of S3 answers. Thread: any. */
 #ifndef ZD_CORE_STORE_S3_S3_ANSWER_H
 #define ZD_CORE_STORE_S3_S3_ANSWER_H
 
 #include "core/store/s3/s3_access.h"
 
 /**
- * What the end of a call means for an object. Only the code NoSuchKey is absence: 404 is also what
+ * Judge the end of a call for an object. Only the code NoSuchKey is absence: 404 is also what
  * some stores answer to a bucket or a key of access that they do not know.
  *
  * @param name of the object, for the text

@@ -69,7 +69,7 @@ static bool has_happened(const struct zd_s3_change *change)
            zd_generation_equal(found->stat.generation, zd_s3_store_generation(tag, bytes->len));
 }
 
-/* What the operation ends with is set, unless the change has been made. */
+/* Set the outcome of the operation, unless the change has been made. */
 static void looked(struct zd_store_op *op)
 {
     struct zd_s3_change *change = op->context;
@@ -96,7 +96,7 @@ static void look(struct zd_s3_change *change)
     zd_s3_read_status(change->s3, status);
 }
 
-/* What the engine says of the change, err and fault included. */
+/* Settle the change by the engine's answer, err and fault included. */
 static void settle(struct zd_s3_change *change, enum zd_status status, bool is_unsure)
 {
     const bool has_lost =

@@ -18,7 +18,7 @@ struct zd_s3_credentials {
     int64_t expires_s;   /* from then on they do not hold */
 };
 
-/** What a source says, which is checked and copied. Borrowed. */
+/** Credentials of a source, to be checked and copied. Borrowed. */
 struct zd_s3_secrets {
     struct zd_span access_key_id;
     struct zd_span secret_access_key;

@@ -83,7 +83,7 @@ static struct zd_s3_erasure *find(struct reading *reading)
     return NULL;
 }
 
-/* What is told of the engine, and not of the object. */
+/* The failure is the engine's, not the object's. */
 static bool may_pass(const struct zd_s3_erasure *erasure)
 {
     return erasure->status == ZD_STORE && erasure->fault.kind != ZD_REMOTE_FAULT_NONE &&

@@ -8,7 +8,7 @@
 
 #define ZD_S3_ERASURES_MAX 256 /* of a request; S3 takes 1000 */
 
-/** What is more is no answer: each erasure has a key, at most six bytes for each of its own, and a
+/** The largest answer: each erasure has a key, at most six bytes for each of its own, and a
  * message. */
 #define ZD_S3_ERASURES_ANSWER_BYTES ((size_t)4 << 20)
 

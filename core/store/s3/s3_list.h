@@ -6,7 +6,7 @@
 
 #define ZD_S3_TOKEN_BYTES_MAX 4096 /* of a continuation token */
 
-/** What a page says besides its keys. */
+/** The facts of a page besides its keys. */
 struct zd_s3_list_page {
     bool is_truncated;
     struct zd_text next_token; /* of the page behind it; "" where it says none */

@@ -4,7 +4,7 @@
 
 #include "core/store/s3/s3_store.h"
 
-/** As zd_store_ops.list. */
+/** Implements zd_store_ops.list. */
 void zd_s3_names_list(struct zd_s3_store *s3, struct zd_store_list *list);
 
 #endif

@@ -1,4 +1,4 @@
-/* What an engine does about conditions of writes.
+/* Find out how an engine treats conditions of writes.
  *
  *   CREATE       writers of one key that must be absent: one wins, round after round
  *   BASE         an object without a condition, for what follows

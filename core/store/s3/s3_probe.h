@@ -1,5 +1,6 @@
-/* What an engine does about conditions of writes: found out with objects of our own, by writers
- * that race, since some engines obey one writer and let many win. Thread: loop. */
+/* How an engine treats conditions of writes. The probe uses objects of its own and writers that
+ * race, since some engines obey a single writer and let several concurrent ones win. Thread: loop.
+ */
 #ifndef ZD_CORE_STORE_S3_S3_PROBE_H
 #define ZD_CORE_STORE_S3_S3_PROBE_H
 

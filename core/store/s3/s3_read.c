@@ -194,7 +194,7 @@ static void ask_bytes(struct reading *reading)
     start(reading, ZD_TRANSFER_GET);
 }
 
-/* What a range asks for that must not be beyond 2^63: nothing is so long. */
+/* Bound the end of a range below 2^63: no object is longer. */
 static uint64_t bounded(uint64_t a, uint64_t b)
 {
     uint64_t sum;

@@ -4,12 +4,12 @@
 
 #include "core/store/s3/s3_store.h"
 
-/** As zd_store_ops.read and status. */
+/** Implement zd_store_ops.read and status. */
 void zd_s3_read(struct zd_s3_store *s3, struct zd_store_read *read);
 void zd_s3_read_status(struct zd_s3_store *s3, struct zd_store_status *status);
 
 /**
- * What the head of an answer says of the whole object.
+ * Read the facts of the whole object from the head of an answer.
  *
  * @param range     the bytes that were asked for; NULL = all
  * @param ret_stat  its size is ZD_TRANSFER_UNKNOWN where the answer does not say it

@@ -419,7 +419,7 @@ static enum zd_status take_json(struct zd_s3_search *search, struct zd_span byte
         search, &secrets, zd_json_string_span(zd_json_member(json, "Expiration")), now_s, who, err);
 }
 
-/* What a token service says of credentials, one behind the other. */
+/* Credentials of a token service, one behind the other. */
 struct assumed {
     struct zd_text value[4];
 };

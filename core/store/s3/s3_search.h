@@ -7,7 +7,7 @@
 
 #define ZD_S3_ANSWER_BYTES_MAX (64U << 10) /* of an answer to a request for credentials */
 
-/** What the options of a store say of them. Borrowed; NULL where they say nothing. */
+/** The options of a store that name credentials. Borrowed; NULL where an option is absent. */
 struct zd_s3_credentials_options {
     const char *file;
     const char *profile;

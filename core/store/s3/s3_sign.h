@@ -18,7 +18,7 @@ struct zd_s3_pair {
     const char *value; /* of a parameter: not encoded */
 };
 
-/** Who signs. Borrowed. */
+/** The signer. Borrowed. */
 struct zd_s3_identity {
     const char *access_key_id;
     const char *secret_access_key;

@@ -1,4 +1,4 @@
-/* What a bucket's store keeps in memory: staged bytes and old objects. */
+/* Memory of a bucket's store: staged bytes and old objects. */
 #include "core/store/s3/s3_staged.h"
 
 #include "core/base/num.h"

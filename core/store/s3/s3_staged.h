@@ -1,4 +1,4 @@
-/* What a bucket's store keeps in memory: staged bytes and old objects. Thread: loop. */
+/* Memory of a bucket's store: staged bytes and old objects. Thread: loop. */
 #ifndef ZD_CORE_STORE_S3_S3_STAGED_H
 #define ZD_CORE_STORE_S3_S3_STAGED_H
 

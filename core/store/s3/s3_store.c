@@ -1,4 +1,4 @@
-/* What the operations of the store "s3:" share: tags and generations. */
+/* Shared by the operations of the store "s3:": tags and generations. */
 #include "core/store/s3/s3_store.h"
 
 #include <stdio.h>

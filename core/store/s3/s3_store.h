@@ -1,4 +1,4 @@
-/* What the operations of the store "s3:" share. Thread: loop. */
+/* Shared by the operations of the store "s3:". Thread: loop. */
 #ifndef ZD_CORE_STORE_S3_S3_STORE_H
 #define ZD_CORE_STORE_S3_S3_STORE_H
 
@@ -18,7 +18,7 @@ struct zd_s3_tag {
     char etag[ZD_S3_TAG_BYTES_MAX + 1]; /* without quotes; "" = none is remembered here */
 };
 
-/** What an engine does about conditions of writes: found out before the first one is needed. */
+/** How an engine treats conditions of writes; probed before the first conditional write. */
 struct zd_s3_abilities {
     bool is_known;
     bool creates;      /* If-None-Match: * lets one of many writers win */
@@ -43,7 +43,7 @@ struct zd_s3_sizes {
     uint64_t put_bytes;   /* of one request, at most */
 };
 
-/** What op.private_state of an operation that runs begins with. */
+/** The head of op.private_state of a running operation. */
 struct zd_s3_state {
     void (*cancel)(struct zd_store_op *op);
 };
@@ -84,7 +84,7 @@ struct zd_generation zd_s3_store_generation(const char *etag, uint64_t size);
 /** Remember the tag of an object. @param etag as a header has it */
 void zd_s3_store_remember(struct zd_s3_store *s3, const struct zd_stat *stat, const char *etag);
 
-/** What is remembered of a generation, or NULL. */
+/** The tag of a remembered generation, or NULL. */
 const struct zd_s3_tag *zd_s3_store_recall(
     const struct zd_s3_store *s3, struct zd_generation generation);
 

@@ -54,7 +54,7 @@ static void fail_memory(struct zd_s3_upload *upload)
     }
 }
 
-/* What is asked of uploads is no question of whether an object is there. */
+/* A missing upload says nothing about the object. */
 static enum zd_status judge(const struct zd_s3_upload *upload, const struct zd_s3_call *call,
     struct zd_error *err, struct zd_remote_fault *fault)
 {

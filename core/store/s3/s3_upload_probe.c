@@ -1,4 +1,4 @@
-/* What an engine does about conditions of uploads in parts.
+/* Find out how an engine treats conditions of uploads in parts.
  *
  *   BASE    an upload without a condition: has the engine any?
  *   SWAP    uploads that are completed on condition of one tag: one wins, round after round

@@ -1,5 +1,5 @@
-/* What an engine does about conditions of uploads in parts: found out as those of single requests
- * are (s3_probe), by writers that race. Thread: loop. */
+/* How an engine treats conditions of uploads in parts. Writers that race find it out, as in
+ * s3_probe for single requests. Thread: loop. */
 #ifndef ZD_CORE_STORE_S3_S3_UPLOAD_PROBE_H
 #define ZD_CORE_STORE_S3_S3_UPLOAD_PROBE_H
 

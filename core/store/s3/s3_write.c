@@ -157,7 +157,7 @@ static bool set_tag(struct writing *writing, struct zd_generation generation)
     return tag != NULL;
 }
 
-/* What was found passes the condition: the change is made of it and of nothing newer. */
+/* The object passes the condition: change exactly that version of it. */
 static void change_found(struct writing *writing)
 {
     struct zd_store_write *write = writing->write;
@@ -267,7 +267,7 @@ static bool begin_round(struct writing *writing)
 
 /* ---- the beginning ---- */
 
-/* What the engine does about conditions is found out first. @return false: the operation has ended
+/* Probe first how the engine treats conditions. @return false: the operation has ended
  */
 static bool prepare(struct writing *writing)
 {

@@ -32,7 +32,7 @@ static enum zd_status fail(struct reading *reading, const char *what)
     return zd_fail(reading->err, ZD_STORE, "the store's XML %s", what);
 }
 
-/* What of ours has failed while the parser ran. */
+/* Note a failure of our own while the parser runs. */
 static void settle(struct reading *reading, enum zd_status status, const char *what)
 {
     if (status == ZD_NO_MEMORY) {

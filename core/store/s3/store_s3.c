@@ -23,7 +23,7 @@ static enum zd_status s3_judge(
     return status == ZD_OK ? judge_file(options, err) : status;
 }
 
-/* What is asked of the location alone. */
+/* Check the location alone. */
 static enum zd_status s3_find_place(const char *location, uint64_t *ret_place, struct zd_error *err)
 {
     ZD_TRY(s3_judge(location, NULL, err));
@@ -108,7 +108,7 @@ static void s3_discard(struct zd_store *store, struct zd_store_write *write)
     zd_s3_write_discard(zd_s3_store_of(store), write);
 }
 
-/* What an operation waits for is in its state, which begins with how it is cancelled. */
+/* The operation's state begins with its function for cancelling. */
 static void s3_cancel(struct zd_store *store, struct zd_store_op *op)
 {
     const struct zd_s3_state *state =

@@ -1,4 +1,4 @@
-/* One HTTP exchange with a remote store: libcurl on the loop that the store runs on.
+/* An HTTP exchange with a remote store: libcurl on the loop that the store runs on.
  *
  * A transfer waits for its turn at its endpoint, then it has a run. Runs are kept for the next
  * transfers. */

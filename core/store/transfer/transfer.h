@@ -1,4 +1,4 @@
-/* One HTTP exchange with a remote store: libcurl on the loop that the store runs on. Thread: loop,
+/* An HTTP exchange with a remote store: libcurl on the loop that the store runs on. Thread: loop,
  * for all of it.
  *
  * Transfers to one endpoint (scheme, host and port) take turns when more than remote.connections of
@@ -41,7 +41,7 @@ struct zd_transfer_times {
         within[ZD_TRANSFER_TIMES]; /* how many took at most so long; each has the ones before */
 };
 
-/** What a pool has done, for tests and /metrics. */
+/** Counts of a pool, for tests and /metrics. */
 struct zd_transfer_counts {
     struct zd_transfer_times times[ZD_TRANSFER_METHODS];
     uint64_t n_started[ZD_TRANSFER_METHODS]; /* transfers that had their turn */

@@ -1,4 +1,4 @@
-/* What a transfer is: what its caller asks for, and what comes of it. Thread: loop. */
+/* A transfer: the caller's request, and its outcome. Thread: loop. */
 #ifndef ZD_CORE_STORE_TRANSFER_TRANSFER_EXCHANGE_H
 #define ZD_CORE_STORE_TRANSFER_TRANSFER_EXCHANGE_H
 

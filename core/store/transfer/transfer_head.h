@@ -14,7 +14,7 @@ struct zd_transfer_field {
     char value[ZD_TRANSFER_FIELD_BYTES_MAX + 1]; /* out; "" = there is none */
 };
 
-/** What the head of an answer says. */
+/** The head of an answer. */
 struct zd_transfer_head {
     uint32_t code;           /* HTTP status; 0 = there was no answer */
     uint64_t content_length; /* bytes, or ZD_TRANSFER_UNKNOWN */
@@ -43,7 +43,7 @@ void zd_transfer_head_init(
 void zd_transfer_head_add(struct zd_transfer_head *head, struct zd_transfer_field *field,
     size_t n_fields, struct zd_span line);
 
-/** What an answer that is no success says of asking again: by its code and Retry-After. */
+/** Whether and when to ask again after an unsuccessful answer: by its code and Retry-After. */
 struct zd_remote_fault zd_transfer_head_fault(const struct zd_transfer_head *head);
 
 /** The length of the endpoint that begins a URL: "http://host:port" of "http://host:port/path". */

@@ -158,7 +158,7 @@ static enum zd_status take_bytes(struct zd_transfer_run *run, struct zd_span byt
     return ZD_OK;
 }
 
-/* What is wanted of the next bytes of the body. */
+/* The wanted part of the next bytes of the body. */
 static struct zd_span wanted_of(struct zd_transfer_run *run, struct zd_span bytes)
 {
     const struct zd_transfer *transfer = run->transfer;

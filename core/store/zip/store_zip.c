@@ -179,7 +179,7 @@ static enum zd_status judge_archive(
                          "%s: the ZIP archive was written to since it was opened; try again", key);
 }
 
-/* What is known without reading a byte. */
+/* Judge a read without reading a byte. */
 static enum zd_status judge_read(struct zip_store *zip, struct zd_store_read *read,
     struct zd_zip_member **ret_member, struct zd_range *ret_range)
 {
@@ -356,7 +356,8 @@ static size_t seek_name(const struct listing *listing, const char *name, size_t 
     return zd_zip_directory_seek(listing->directory, key);
 }
 
-/* One level: the name is cut at its first slash, and what follows below it is passed over. */
+/* Offer the name of this level: it is cut at its first slash, and all names below it are skipped.
+ */
 static enum zd_status offer_level(struct listing *listing, const char *name, size_t *at)
 {
     char cut[ZD_KEY_BYTES_MAX + 1];
