@@ -18,16 +18,16 @@ void zd_ahead_init(struct zd_ahead *ahead);
 /** Whether one more may be asked for. */
 bool zd_ahead_may_ask(const struct zd_ahead *ahead);
 
-/** What the size of one node, in bytes, says about the next ones. */
+/** Learn from the size of a node, in bytes, for the next ones. */
 void zd_ahead_learn(struct zd_ahead *ahead, uint64_t bytes);
 
 /** Whether a node of so many bytes may be kept beside those that are known. */
 bool zd_ahead_has_room(const struct zd_ahead *ahead, uint64_t bytes);
 
-/** One that was asked for is known. */
+/** An awaited node is known now. */
 void zd_ahead_know(struct zd_ahead *ahead, uint64_t bytes);
 
-/** One that was known is not any more. */
+/** A known node is no longer held. */
 void zd_ahead_forget(struct zd_ahead *ahead, uint64_t bytes);
 
 #endif

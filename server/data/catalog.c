@@ -70,7 +70,7 @@ static struct zd_node *put_new_node(struct zd_dataset *dataset, struct zd_span p
     return node;
 }
 
-/* What the store said of a document; the first fault is the flight's. */
+/* Note the store's answer for a document; the first fault is the flight's. */
 static void note(struct node_load *load, struct zd_node_document *document,
     const struct zd_store_op *op, const struct zd_stat *stat, uint64_t age_ms)
 {
@@ -131,7 +131,7 @@ static void replace_entry(struct node_load *load)
     }
 }
 
-/* What the tree takes is counted until nobody has it any more. */
+/* The memory of the tree is counted until its last holder releases it. */
 static void hand_over(struct node_load *load)
 {
     struct zd_node *node = load->node;
@@ -321,7 +321,7 @@ static enum zd_next want_room(struct node_load *load, uint64_t len)
         zd_stored_listing_bytes_max(len), "a metadata document", &load->room);
 }
 
-/* Of a listing that nobody may read only the state counts. */
+/* An unread listing counts by its state alone. */
 static enum zd_next step_unread(struct node_load *load)
 {
     zd_node_documents_leave_unread(zd_node_documents_long_listing(&load->documents));

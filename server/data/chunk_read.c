@@ -1,4 +1,4 @@
-/* One chunk of some level, as it is stored or decoded. */
+/* A chunk of any level, stored or decoded. */
 #include "server/data/chunk_read.h"
 
 #include <assert.h>

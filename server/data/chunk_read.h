@@ -1,4 +1,4 @@
-/* One chunk of some level, as it is stored or decoded. Thread: loop, but for zd_chunk_read_make. */
+/* A chunk of any level, stored or decoded. Thread: loop, but for zd_chunk_read_make. */
 #ifndef ZD_DATA_CHUNK_READ_H
 #define ZD_DATA_CHUNK_READ_H
 
@@ -24,7 +24,7 @@ enum zd_next zd_chunk_stored_want(struct zd_node *node, struct zd_stored_chunk_w
 /** Stop waiting, and release the output. */
 void zd_chunk_stored_release(struct zd_stored_chunk_want *want);
 
-/** One such chunk; embedded in the request's state. Set the inputs in a zeroed one. */
+/** The wanted chunk; embedded in the request's state. Set the inputs in a zeroed one. */
 struct zd_chunk_read {
     struct zd_gather *gather;    /* in: counts the wait; borrowed */
     struct zd_node *node;        /* in; borrowed */
@@ -57,7 +57,7 @@ ZD_RESULT zd_chunk_read_collect(struct zd_chunk_read *read, struct zd_error *err
 /** Makes body; status and err say whether it could. Thread: any. */
 void zd_chunk_read_make(struct zd_chunk_read *read);
 
-/** What that will cost. */
+/** The cost of that. */
 uint64_t zd_chunk_read_cost_ns(const struct zd_chunk_read *read);
 
 /** Stop waiting and release all but the inputs; accepts a zeroed one. */

@@ -161,7 +161,7 @@ static enum zd_next found_corrupt(struct chunk_load *load)
     return ZD_DONE;
 }
 
-/* What is known now. Takes the data's reference. */
+/* Set the found chunk. Takes the data's reference. */
 static enum zd_next found(
     struct chunk_load *load, struct zd_buf *data, struct zd_generation generation)
 {

@@ -5,7 +5,7 @@
 #include "server/data/node.h"
 #include "server/runtime/workers.h"
 
-/** What was done for a chunk that was not at hand; zeroed: it was. By uv_hrtime. */
+/** Times for a chunk that was not in the cache; zeroed if it was. By uv_hrtime. */
 struct zd_chunk_times {
     uint64_t read_began_ns;
     uint64_t read_ns;
@@ -13,7 +13,7 @@ struct zd_chunk_times {
     uint64_t decode_ns;
 };
 
-/** One chunk that a request wants; embedded in the request's list of parts. */
+/** A chunk that a request wants; embedded in the request's list of parts. */
 struct zd_chunk_want {
     struct zd_wait wait;
     /* in */

@@ -19,7 +19,7 @@
 #define TEXT_TIMES       4           /* what packing texts holds, to their elements */
 #define TEXT_BYTES       48          /* and for each of them besides */
 
-/* What is kept of an array that is a coordinate. */
+/* The kept labels of a coordinate array. */
 struct kept {
     struct zd_cache_entry entry; /* first; key: dataset, tag of the documents, path */
     struct zd_dataset *dataset;
@@ -29,7 +29,7 @@ struct kept {
     uint64_t n_changes; /* of the dataset, when the store was asked */
 };
 
-/* What a worker does next. */
+/* The next job of a worker. */
 enum work {
     COPY,
     PACK,

@@ -26,7 +26,7 @@ void zd_coordinate_unref(struct zd_coordinate *coordinate); /* accepts NULL */
 /** The end of what is kept of one: for zd_cache_init of server->coordinates. */
 void zd_coordinate_free(struct zd_cache_entry *entry);
 
-/** What is wanted of an array. Starts zeroed but for the `done` of its wait. */
+/** A wanted coordinate. Starts zeroed but for the `done` of its wait. */
 struct zd_coordinate_read {
     struct zd_wait wait;
     struct zd_coordinate *coordinate; /* out, with ZD_OK: a reference */

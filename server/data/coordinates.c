@@ -40,7 +40,7 @@ static enum zd_next step_have_labels(struct zd_coordinate_want *want)
     return ZD_DONE;
 }
 
-/* What is wrong with an array of the name, or NULL. */
+/* The fault of an array of that name, or NULL. */
 static const char *fault_of(const struct zd_node *node)
 {
     if (zd_meta_is_refused(node->meta)) {

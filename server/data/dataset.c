@@ -238,7 +238,7 @@ static enum zd_status no_memory(struct zd_error *err, size_t n)
     return zd_fail(err, ZD_NO_MEMORY, "no memory for %zu datasets", n);
 }
 
-/* What judges requests depends on it. */
+/* Judgements of requests depend on the table. */
 static void note_table(struct zd_server *server)
 {
     server->n_openings++;

@@ -76,7 +76,7 @@ void zd_dataset_doubt(struct zd_dataset *dataset);
  * available. */
 const char *zd_dataset_reason(const struct zd_dataset *dataset);
 
-/** What a dataset without a root is instead, by what was there when it was opened; or NULL. */
+/** The other format of a dataset without a root, as it was when the dataset was opened; or NULL. */
 const char *zd_dataset_other(const struct zd_dataset *dataset);
 
 /** Whether nothing needs to be looked at for an answer now. */
@@ -102,7 +102,7 @@ uint64_t zd_dataset_checked_ms(uint64_t began_ms, uint64_t age_ms);
 void zd_dataset_join(const struct zd_dataset *dataset, struct zd_flight *flight,
     enum zd_freshness freshness, struct zd_wait *wait);
 
-/** What a reload did. */
+/** The outcome of a reload. */
 struct zd_reload {
     size_t n_kept;
     size_t n_opened;

@@ -20,7 +20,7 @@
 #define BEATS_PER_TIMER 2           /* it looks more often than a heartbeat is due */
 #define RETRY_MS        1000        /* after which clients are to come back */
 
-/* One event; the path and the text, both ended by NUL, are in the same piece of memory. */
+/* An event; path and text, both ended by NUL, are in the same allocation. */
 struct event {
     struct zd_list link;
     uint64_t number;

@@ -141,7 +141,7 @@ void zd_fetch_begin(struct zd_fetch *fetch, const struct zd_selection *selection
     fetch->checked_ms = UINT64_MAX;
 }
 
-/* What copying a part will cost. */
+/* The cost of copying a part. */
 static uint64_t copy_ns(const struct zd_fetch *fetch, const struct zd_part *part)
 {
     const struct zd_meta *meta = fetch->node->meta;

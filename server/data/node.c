@@ -97,7 +97,7 @@ static enum zd_status keep_fault(struct zd_node *node, const struct zd_error *er
     return ZD_OK;
 }
 
-/* Of a document past the limits nothing is parsed, but what is beside its listing. */
+/* Parse nothing of a document beyond the limits, except the members beside its listing. */
 static uint64_t measure(struct zd_span text, const struct zd_reading *reading)
 {
     struct zd_span listing;
@@ -126,7 +126,8 @@ void zd_node_measure(
     }
 }
 
-/* Of what is no JSON nothing is held; beside a listing, which may be long, the length says enough.
+/* Hold nothing of a text that is no JSON; beside a listing, which may be long, its length is
+ * enough.
  */
 static void leave_rest(struct zd_node *node)
 {

@@ -88,7 +88,7 @@ ZD_RESULT zd_node_parse(struct zd_node *node, const struct zd_dialect *dialect,
 /** The last name of its path; of the root that of the dataset. Borrowed. */
 const char *zd_node_name(const struct zd_node *node);
 
-/** What it costs in the cache, in bytes. */
+/** The cost of the node in the cache, in bytes. */
 size_t zd_node_cost(const struct zd_node *node);
 
 /** Set the state of its n documents, and with it the tag and the times. */

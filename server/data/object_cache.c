@@ -15,8 +15,8 @@
 
 #define KEY_HEAD_BYTES (1 + sizeof(uint32_t)) /* kind, dataset id */
 
-/* Of larger objects only the status is kept: a
- * little less than the share at which the cache drops an entry. */
+/* Keep only the status of larger objects: the bound is just below the share at which the cache
+ * drops an entry. */
 #define SHARE_MAX 9
 
 /* The work for one entry. */
@@ -145,7 +145,7 @@ static struct zd_object *object_of(const struct zd_flight *flight)
     return ZD_CONTAINER(flight->entry, struct zd_object, entry);
 }
 
-/* What the store said: a read brings the bytes as well. */
+/* Note the store's answer: a read brings the bytes as well. */
 static void note(struct object_load *load, enum zd_status status)
 {
     struct zd_object *object = object_of(&load->flight);
@@ -170,7 +170,7 @@ static void note(struct object_load *load, enum zd_status status)
     object->checked_ms = zd_dataset_checked_ms(load->flight.began_ms, age_ms);
 }
 
-/* What the waiter that takes most takes. */
+/* The largest limit among the waiters. */
 static uint64_t bytes_max_of(const struct zd_flight *flight)
 {
     const uint64_t most = object_of(flight)->dataset->server->config->settings.limits_object_bytes;

@@ -7,7 +7,7 @@
 
 struct zd_node;
 
-/** What an entry of the cache of encoded bytes describes. */
+/** The kinds of entries of the cache of encoded bytes. */
 enum zd_object_kind {
     ZD_KIND_OBJECT = 'o',
     ZD_KIND_DIRECTORY = 'd',

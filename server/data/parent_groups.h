@@ -29,7 +29,7 @@ ZD_RESULT zd_parent_groups_add(
 void zd_parent_groups_keep(struct zd_parent_groups *groups, const char *path);
 void zd_parent_groups_done(struct zd_parent_groups *groups); /* leaves a zeroed one */
 
-/** What the groups above a path say about the node there. Thread: any. */
+/** The statement of the groups above a path about the node there. Thread: any. */
 struct zd_listing zd_parent_groups_listing(const struct zd_parent_groups *groups, const char *path);
 
 /** All groups above a path. Starts zeroed. */

@@ -19,7 +19,7 @@ static void free_range_load(struct zd_range_load *load)
     zd_free(load);
 }
 
-/* What was read becomes the waiter's. */
+/* The waiter takes the bytes. */
 static void take_range(
     struct zd_range_want *want, struct zd_store_read *read, enum zd_status status)
 {

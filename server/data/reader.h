@@ -1,5 +1,5 @@
-/* Whom a look-up is for: the paths that the client may not read are left out of it, whether or not
- * something is there. Thread: loop. */
+/* The client of a look-up. Paths that the client may not read are left out, whether or not a node
+ * is there. Thread: loop. */
 #ifndef ZD_DATA_READER_H
 #define ZD_DATA_READER_H
 

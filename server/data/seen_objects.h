@@ -8,7 +8,7 @@
 #include "core/grid/touch.h"
 #include "core/store/contract/store.h"
 
-/** One stored object. */
+/** A stored object. */
 struct zd_seen_object {
     struct zd_generation generation; /* zero = absent */
     bool is_known;

@@ -55,7 +55,7 @@ enum zd_status zd_shadowed_ask(
     return ZD_OK;
 }
 
-/* What is there of a dialect. */
+/* The documents of a dialect that exist. */
 static struct zd_documents documents_of(
     const struct zd_object_want *want, const struct zd_dialect *dialect)
 {

@@ -7,7 +7,7 @@
 #include "server/data/object_cache.h"
 #include "server/runtime/gather.h"
 
-/** What was asked of the store, and what is there. */
+/** The keys asked for, and the documents found. */
 struct zd_shadowed {
     const struct zd_dialect *own; /* of the node */
     struct zd_object_want *want;  /* of each document of other dialects; owned */

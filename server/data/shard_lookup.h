@@ -5,7 +5,7 @@
 #include "server/data/node.h"
 #include "server/data/object_cache.h"
 
-/** One chunk of a level below the first, looked for level by level. */
+/** The place of a chunk below level 0, found level by level. */
 struct zd_place_want {
     struct zd_wait wait;
     /* in */

@@ -3,7 +3,7 @@
 
 #define CHUNKS_MAX 1024 /* that count; then all before them count half */
 
-/* As whole nanoseconds, within 64 bits. */
+/* Convert to whole nanoseconds, within 64 bits. */
 static uint64_t whole_of(double ns)
 {
     return ns < (double)INT64_MAX ? (uint64_t)ns : INT64_MAX;

@@ -15,7 +15,7 @@ struct zd_speed {
     double foreseen_ns; /* that decoding them was thought to take (struct zd_level) */
 };
 
-/** What some chunks will take. */
+/** The expected times of some chunks. */
 struct zd_speed_times {
     uint64_t store_ns;
     uint64_t decode_ns;

@@ -40,7 +40,7 @@ static ZD_RESULT add_path(
     return group->meta->dialect->child_name(zd_span_of(entry->name), entry->is_prefix, path);
 }
 
-/* What lies in a group but is no node is not said. */
+/* Skip entries of a group that are no nodes. */
 static void take_candidate(struct zd_suggest_nodes *near)
 {
     const uint32_t i = near->n_asked - 1;

@@ -9,8 +9,8 @@
 #define ZD_SUGGEST_NODES_MAX 4
 
 /**
- * What is beside a missing node: of the groups on its path, from the root down, the last one that
- * is there is listed once, and the children with the nearest names are looked up.
+ * Suggestions for a missing node. The last existing group on its path is listed once, and its
+ * children with the nearest names are looked up.
  */
 struct zd_suggest_nodes {
     struct zd_wait wait;       /* status: ZD_OK, whatever failed */

@@ -42,7 +42,7 @@ ZD_RESULT zd_survey_init(struct zd_survey *survey, struct zd_machine *machine, s
 void zd_survey_done(struct zd_survey *survey); /* stops waiting; accepts a zeroed one */
 
 /**
- * One round: a step calls it until is_done.
+ * Do a round: a step calls it until is_done.
  *
  * @param ret_next what the step returns while it is not done
  * @retval ZD_STORE ... the store could not tell the state of an object

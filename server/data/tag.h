@@ -20,8 +20,8 @@ void zd_tag_object(char to[ZD_TAG_BYTES], const struct zd_stat *stat);
 void zd_tag_code(char to[ZD_TAG_BYTES], const char *etag, enum zd_coding coding);
 
 /**
- * What the conditions of a request say of a change (RFC 9110, 13): the tag of the representation in
- * any coding counts.
+ * Judge the conditions of a request that changes something (RFC 9110, 13). The tag of the
+ * representation in any coding counts.
  *
  * @param etag quoted; NULL: nothing is there
  * @return ZD_OK go on; ZD_PRECONDITION

@@ -32,7 +32,7 @@ enum spot_state {
     SPOT_GONE, /* there is no such node */
 };
 
-/** One place that is, or may be, a node. */
+/** A place that is, or may be, a node. */
 struct spot {
     struct zd_list order; /* of walk->order */
     struct zd_list queue; /* of walk->queue, while it waits */
@@ -45,7 +45,7 @@ struct spot {
     char path[];
 };
 
-/** One question under way. Outlives the walk when the store cannot be stopped. */
+/** A question under way. It outlives the walk when the store cannot be stopped. */
 struct task {
     struct zd_list link; /* of walk->tasks */
     struct zd_walk *walk;
@@ -179,7 +179,7 @@ static struct zd_list *find_place(const struct task *task, const char *path, boo
     return behind;
 }
 
-/* One entry of a listing: a new spot, when it may be a node and lies on the way. */
+/* An entry of a listing becomes a new spot if it may be a node and lies on the way. */
 static ZD_RESULT take_entry(
     struct task *task, const struct zd_store_entry *entry, struct zd_list **queue_behind)
 {
@@ -354,7 +354,7 @@ static void take_node(struct task *task)
     }
 }
 
-/* One node that cannot be read must not hide all others. */
+/* A node that cannot be read must not hide the others. */
 static void take_failure(struct task *task)
 {
     struct spot *spot = task->spot;

@@ -1,4 +1,4 @@
-/* What the extensions of an array must say before elements are stored.
+/* The bounds in an array's document that must hold before elements are stored.
  *
  *     waiting -> served: one change of the document for all -> the fresh node -> answered
  *        ^                                                                          |
@@ -17,7 +17,7 @@
 #include "server/runtime/machine.h"
 #include "server/runtime/server.h"
 
-/* One array whose document is being changed. */
+/* An array whose document is being changed. */
 struct bounds_work {
     struct zd_machine machine;
     struct zd_map_entry map;    /* in server->bounds */
@@ -57,7 +57,7 @@ static void end(struct zd_machine *machine)
     zd_free(work);
 }
 
-/* One allocation holds the work, its map's key and a NUL. */
+/* A single allocation holds the work, its map's key and a NUL. */
 static struct bounds_work *new_work(struct zd_dataset *dataset, struct zd_span map_key)
 {
     struct bounds_work *work = zd_alloc_zero(1, sizeof *work + map_key.len + 1);

@@ -146,8 +146,8 @@ static enum zd_change_outcome lock_tree(struct zd_change *change)
     return want_path(change, ZD_LOCK_TREE);
 }
 
-/* What is below an erased node is read before the metadata is locked: other writers of the dataset
- * do not wait for the walk. */
+/* The tree below an erased node is read before the metadata is locked, so that other writers of the
+ * dataset do not wait for the walk. */
 static enum zd_change_outcome path_is_locked(struct zd_change *change)
 {
     const enum zd_change_outcome outcome =

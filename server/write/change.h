@@ -1,5 +1,5 @@
-/* One change of documents under way: what server/write/change_*.c share. Which step follows which
- * is the table in server/write/change.c. Thread: loop. */
+/* A change of documents under way, shared by server/write/change_*.c. The table in
+ * server/write/change.c has the order of the steps. Thread: loop. */
 #ifndef ZD_WRITE_CHANGE_H
 #define ZD_WRITE_CHANGE_H
 
@@ -17,7 +17,7 @@ struct zd_change;
 struct zd_change_old_document;
 struct zd_change_subtree;
 
-/** What a step has found out. */
+/** The outcome of a step. */
 enum zd_change_outcome {
     ZD_CHANGE_NEXT,
     ZD_CHANGE_AGAIN,     /* another process has written: what was found is out of date */
@@ -72,7 +72,7 @@ struct zd_change_place {
     struct zd_change_document document[ZD_DOCUMENTS_MAX];
 };
 
-/** What was seen below the node: bits. */
+/** The findings below the node: bits. */
 enum zd_change_seen {
     ZD_CHANGE_SEEN_CHILD = 1,
     ZD_CHANGE_SEEN_KEY = 2,     /* of no document */
@@ -282,7 +282,7 @@ zd_change_step zd_change_judge_levels_end;
 /** How documents of clients are read. */
 struct zd_reading zd_change_judge_reading(const struct zd_change *change);
 
-/** What this server does not know may be stored, if the dataset says so. */
+/** Whether an extension unknown to this server may be stored: the dataset decides. */
 bool zd_change_judge_accepts(const struct zd_change *change, const struct zd_meta *meta);
 
 struct zd_documents zd_change_judge_documents(const struct zd_change_place *place);
@@ -375,7 +375,7 @@ void zd_change_report(struct zd_change *change);
 /** Whether the new document orphans the chunks that are stored, if there are any. */
 bool zd_change_erase_orphans_chunks(const struct zd_change *change);
 
-/* What was committed or erased, kept until all is done. */
+/* The committed or erased objects, kept until the change is complete. */
 
 /** Memory for the next one, under its key. @retval ZD_NO_MEMORY */
 ZD_RESULT zd_change_undo_prepare(struct zd_change *change, const char *key);
@@ -383,7 +383,7 @@ ZD_RESULT zd_change_undo_prepare(struct zd_change *change, const char *key);
 /** A document was committed with keeps_old. */
 void zd_change_undo_keep(struct zd_change *change, struct zd_change_document *document);
 
-/** What is in change->kept was erased; prepared with the key "". */
+/** The object in change->kept was erased; prepared with the key "". */
 void zd_change_undo_mark_erased(struct zd_change *change);
 
 /** It is not put back any more: it was the last change. */

@@ -123,7 +123,7 @@ enum zd_change_outcome zd_change_erase_own(struct zd_change *change)
     return ZD_CHANGE_NEXT;
 }
 
-/* As long as something may fail it can be put back, after all that is below. */
+/* While something may still fail, it can be put back, after everything below it. */
 static const struct zd_wait *end_erasure(
     struct zd_change *change, struct zd_change_document *document)
 {
@@ -329,7 +329,7 @@ static bool holds(void *context, struct zd_node *node)
 {
     struct zd_change *change = context;
     if (change->input.kind != ZD_METADATA_PATCH) {
-        /* One that is only read, or comes later, was hidden by the node that has gone. */
+        /* A node that is read-only, or comes later, was hidden by the erased node. */
         change->clearing.is_overtaken = node != NULL &&
                                         zd_dialect_is_writable(node->meta->dialect) &&
                                         (node->meta->dialect->is_first || !zd_change_hides(change));
@@ -460,7 +460,7 @@ static bool prepare_way_back(struct zd_change *change)
                       : zd_change_undo_prepare(change, "") == ZD_OK;
 }
 
-/* What is erased is kept until all of it is. */
+/* Erased objects are kept until all are erased. */
 enum zd_change_outcome zd_change_erase_rest(struct zd_change *change)
 {
     const bool is_erasure = change->input.kind == ZD_METADATA_ERASE;
@@ -519,7 +519,7 @@ enum zd_change_outcome zd_change_erase_rest_end(struct zd_change *change)
             : "");
 }
 
-/* What is kept takes room in the store, and in its directories: the answer waits until it is gone.
+/* Kept objects take room in the store and in its directories: the answer waits until they are gone.
  */
 enum zd_change_outcome zd_change_erase_settle(struct zd_change *change)
 {

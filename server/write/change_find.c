@@ -136,8 +136,8 @@ static enum zd_change_outcome check_dialects(struct zd_change *change)
     return ZD_CHANGE_NEXT;
 }
 
-/* That of the key; the dialect of the node, else of the nearest parent, else the first; it is
- * writable. */
+/* The dialect of the key. Without a key: that of the node, else of the nearest parent, else the
+ * first one; it is writable. */
 static const struct zd_dialect *choose_dialect(const struct zd_change *change)
 {
     if (change->key != NULL) {
@@ -455,7 +455,7 @@ static const char *look_path(const struct zd_change *change)
     return change->path;
 }
 
-/* What is below was seen when it was collected: the chunks of an array go with it. */
+/* The collection has seen the tree below: an array's chunks go with it. */
 static bool is_empty(const struct zd_change *change)
 {
     const uint32_t keys =
@@ -480,7 +480,7 @@ static enum zd_change_outcome count_children(struct zd_change *change)
     return zd_change_run_purge(change, &purge);
 }
 
-/* What lies under the keys of a new node's documents, although there was none, goes or is replaced.
+/* Stray objects under the keys of a new node's documents are erased or replaced.
  */
 static void look_for_strays(struct zd_change *change)
 {

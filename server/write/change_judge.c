@@ -166,7 +166,7 @@ static enum zd_status render(struct zd_change *change)
     return status == ZD_TOO_LARGE && is_old ? render_with(change, NULL) : status;
 }
 
-/* What this server does not know may be stored, if the dataset says so. */
+/* Whether an extension unknown to this server may be stored: the dataset decides. */
 bool zd_change_judge_accepts(const struct zd_change *change, const struct zd_meta *meta)
 {
     const struct zd_faults *faults = &meta->faults;

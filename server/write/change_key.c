@@ -99,7 +99,8 @@ void zd_change_key_read_strays(struct zd_change *change)
     }
 }
 
-/* What lies under the keys of the dialect, and whether the key is what its caller expects. */
+/* Note the objects under the keys of the dialect, and whether the key has the caller's expected
+ * meaning. */
 enum zd_change_outcome zd_change_key_note_strays(struct zd_change *change)
 {
     struct zd_change_place *place = zd_change_target(change);
@@ -160,7 +161,7 @@ static enum zd_status read_together(
     return change->dialect->parse(documents, &reading, ret_meta, &change->err);
 }
 
-/* What a group lists of itself is what it was: the listing goes, as far as it is one. */
+/* A group's own listing is outdated: it goes, as far as it is one. */
 static void drop_own_listing(struct zd_change *change, uint32_t n)
 {
     struct zd_change_place *place = zd_change_target(change);
@@ -173,7 +174,7 @@ static void drop_own_listing(struct zd_change *change, uint32_t n)
     }
 }
 
-/* What the client sends is judged alone: a fault beside it is not its own. */
+/* Judge the client's document alone: it is not to blame for a fault beside it. */
 enum zd_status zd_change_key_judge(struct zd_change *change)
 {
     const struct zd_reading reading = zd_change_judge_reading(change);

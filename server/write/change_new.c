@@ -1,4 +1,4 @@
-/* What a change holds: made of what was asked, forgotten before it begins again, and freed. */
+/* The state of a change: made from the request, reset before each new attempt, and freed. */
 #include "server/write/change.h"
 
 #include <assert.h>

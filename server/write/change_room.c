@@ -28,8 +28,7 @@ static uint64_t new_bytes(const struct zd_change *change)
                                : 0;
 }
 
-/* Of the nodes above, what is stored goes as soon as the new text is made of it: one after the
- * other. */
+/* The stored texts of parents go one by one, as soon as the new text of each is made. */
 static uint64_t bytes_of_texts(const struct zd_change *change)
 {
     uint64_t all = 0;
@@ -47,8 +46,8 @@ static uint64_t bytes_of_texts(const struct zd_change *change)
     return all + largest + new_bytes(change);
 }
 
-/* Who has to wait lets go of the metadata, and then looks again: whoever has room may need them.
- * Once the document is stored, the change goes on with what it has. */
+/* A change that must wait unlocks the metadata and looks again later: a change that has room may
+ * need the lock. Once the document is stored, the change goes on with its present room. */
 enum zd_change_outcome zd_change_room(struct zd_change *change)
 {
     struct zd_allowance_want *room = &change->room;

@@ -8,7 +8,7 @@
 #include "server/runtime/server.h"
 #include "server/write/change.h"
 
-/* Of larger trees nothing is kept: a failed erasure leaves them without what went first. */
+/* Nothing is kept of larger trees: a failed erasure leaves them incomplete. */
 #define DOCUMENTS_MAX 100000
 
 #define AT_ONCE   16   /* operations under way */
@@ -190,7 +190,7 @@ enum zd_change_outcome zd_change_subtree_read_end(struct zd_change *change)
     return end_items(change, outcome);
 }
 
-/* As it was found: what another process has made of it since stays. */
+/* Erase the object only as it was found: another process's newer object stays. */
 static bool start_erase(struct subtree_item *item)
 {
     struct zd_change *change = item->change;
@@ -357,7 +357,7 @@ void zd_change_undo_unmark_erased(struct zd_change *change)
 
 /* ---- parents that were made ---- */
 
-/* One page: what is not seen is taken for new, and keeps its parent. */
+/* Note a page: an unseen object counts as new, and keeps its parent. */
 void zd_change_undo_note_below(struct zd_change *change)
 {
     struct zd_store_list *list = &change->undo.below;

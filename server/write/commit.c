@@ -526,7 +526,7 @@ bool zd_commit_is_storing(const struct zd_commit *commit)
                           : set->n > 0 && zd_edit_is_storing(&set->object[0].want);
 }
 
-/* One object alone, whose edit waits for others. */
+/* Withdraw a single object whose edit waits for others. */
 void zd_commit_withdraw(struct zd_commit *commit)
 {
     const struct zd_edit_set *set = &commit->set;

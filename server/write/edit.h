@@ -1,5 +1,5 @@
-/* One change of a stored object that holds chunks: read, change, write, so that no writer's change
- * is lost. Thread: loop.
+/* A change of a stored object that holds chunks: read, change, write, so that no writer's change is
+ * lost. Thread: loop.
  *
  * - The caller holds ZD_LOCK_CHUNKS (or _APPEND) of the array's path, has read the node under it,
  *   and keeps the lock until the edit has ended or is released (zd_edit_give_up).
@@ -24,7 +24,7 @@
 
 struct zd_edit_load;
 
-/** One edit of one stored object. */
+/** An edit of a stored object. */
 struct zd_edit_want {
     struct zd_wait wait;
     /* in */
@@ -50,7 +50,7 @@ struct zd_edit_want {
  */
 enum zd_next zd_edit_want(struct zd_node *node, struct zd_edit_want *want);
 
-/** What is done with each of many objects that change as a whole or not at all. */
+/** The phase of each of many objects that change as a whole or not at all. */
 enum zd_edit_phase {
     ZD_EDIT_STAGE,  /* read what is stored, judge the condition, make the new object and stage its
                        bytes: everything but the rename; others may still write the object */
@@ -118,7 +118,7 @@ struct zd_edit_pass {
 
 struct zd_edit_set;
 
-/** One stored object. */
+/** A stored object of the set. */
 struct zd_edit_object {
     struct zd_edit_want want;
     struct zd_edit_set *set;
@@ -169,7 +169,7 @@ void zd_edit_set_release(struct zd_edit_set *set);
  */
 enum zd_next zd_edit_set_go_on(struct zd_edit_set *set, enum zd_edit_phase phase);
 
-/** What became of the chunks, when all are committed; `seen` then holds the objects as they are. */
+/** Count the changed chunks after all commits; `seen` then holds the objects as they are. */
 struct zd_edit_counts zd_edit_set_count(struct zd_edit_set *set);
 
 /** Send the events of all objects that have changed. An edit that is not staged sends its own. */

@@ -57,7 +57,7 @@ static void end(struct zd_machine *machine)
     free_run(run);
 }
 
-/* One allocation holds the run, the edits of its rewrite, its map's key and a NUL. */
+/* A single allocation holds the run, the edits of its rewrite, its map's key and a NUL. */
 static struct zd_edit_run *new_run(
     struct zd_dataset *dataset, struct zd_span map_key, bool is_staged)
 {

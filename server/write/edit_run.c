@@ -1,4 +1,4 @@
-/* One stored object being changed: the steps. */
+/* The steps that change a stored object. */
 #include "server/write/edit_run.h"
 
 #include <string.h>
@@ -290,7 +290,7 @@ static uint64_t cost_ns(const struct zd_edit_run *run)
     return ns;
 }
 
-/* One edit can make the whole batch fail: each may succeed alone. */
+/* A single edit can make the whole batch fail: each may succeed alone. */
 static bool has_failed_together(const struct zd_edit_run *run)
 {
     return (run->status == ZD_TOO_LARGE || run->status == ZD_NO_MEMORY) &&

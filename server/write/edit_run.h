@@ -1,4 +1,4 @@
-/* One stored object being changed: what edit_calls.c and edit_run.c share. Thread: loop.
+/* A stored object being changed, shared by edit_calls.c and edit_run.c. Thread: loop.
  *
  *     waiting -> locked -> read -> rewritten -> written -> answered
  *                           ^                      |
@@ -23,7 +23,7 @@
 
 struct zd_edit_run;
 
-/** One edit, for as long as it is under way. */
+/** An edit, for as long as it is under way. */
 struct zd_edit_load {
     struct zd_list link;       /* in the run's waiting, or batch */
     struct zd_edit_run *run;   /* borrowed */
@@ -41,8 +41,8 @@ struct zd_edit_load {
     struct zd_job_owner owner;
 };
 
-/* What a run has only while it is under way: a staged one gives it back whenever it comes to a
- * stop, since many of them wait for each other. */
+/* The memory of a run under way. A staged run gives it back at each stop, since many of them wait
+ * for each other. */
 struct zd_edit_work {
     struct zd_edit_run *run;
     struct zd_lock_want lock; /* until it is held */
@@ -51,7 +51,7 @@ struct zd_edit_work {
     struct zd_error err;
 };
 
-/* One object being changed: its edits are made in batches. */
+/* An object being changed: its edits are made in batches. */
 struct zd_edit_run {
     struct zd_machine machine;
     struct zd_map_entry map;    /* in server->edits, unless it is staged */

@@ -5,7 +5,7 @@
 
 #include "server/data/dataset.h"
 
-/** What server->rests points to. */
+/** The stores that wait to let go of their writer's lock; server->rests points to it. */
 struct zd_idle_writers {
     uv_timer_t timer;       /* runs while any waits */
     struct zd_list waiting; /* struct zd_dataset: written to since their store was at rest */

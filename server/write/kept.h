@@ -37,15 +37,13 @@ void zd_kept_drop(struct zd_kept *kept);
 /** The same, and give all memory back. */
 void zd_kept_done(struct zd_kept *kept);
 
-/** What remembering an object of that key costs. */
+/** The memory for an object of that key. */
 uint64_t zd_kept_bytes(const char *key);
 
 /** Whether more may be remembered: all changes have zd_memory.kept_bytes together. */
 bool zd_kept_has_room(const struct zd_kept *kept);
 
-/** What a change will remember is in that account from now on. @param n bytes: zd_kept_bytes of
- * each
- */
+/** Add the memory that a change will need to that account. @param n bytes: zd_kept_bytes of each */
 void zd_kept_foresee(struct zd_kept *kept, uint64_t n);
 
 /** It is not any more. */

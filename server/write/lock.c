@@ -45,7 +45,7 @@ enum {
 #define BIT(mode) (1U << (mode))
 #define SHARED    (BIT(ZD_LOCK_CHUNKS) | BIT(ZD_LOCK_APPEND))
 
-/* What a mode locks, and the modes of earlier wants at the same place that exclude it. */
+/* The kind of each mode, and the earlier modes at the same place that exclude it. */
 static const struct {
     uint8_t kind;
     uint32_t excluded_by;
@@ -314,7 +314,7 @@ static void free_place(struct zd_lock_place *place)
     zd_free(place);
 }
 
-/* One allocation holds the place, its key and a NUL. NULL: no memory. */
+/* A single allocation holds the place, its key and a NUL. NULL: no memory. */
 static struct zd_lock_place *new_place(struct zd_locks *locks, struct zd_span key)
 {
     struct zd_lock_place *place = zd_alloc_zero(1, sizeof *place + key.len + 1);

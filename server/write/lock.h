@@ -9,8 +9,9 @@
 #include "server/runtime/machine.h"
 
 /**
- * What a lock covers, and what it excludes. The first four modes lock a path ("" is the root), the
- * last a stored key. A writer takes locks in this order, so that no two wait for each other:
+ * The extent of a lock, and the locks it excludes. The first four modes lock a path ("" is the
+ * root), the last a stored key. A writer takes locks in this order, so that no two wait for each
+ * other:
  *
  *     one of CHUNKS, APPEND, NODE, TREE
  *     then OBJECT, several in the order that server/write/edit.h says
@@ -59,7 +60,7 @@ struct zd_lock_want {
     struct zd_lock_claim claim; /* its own */
 };
 
-/** What server->locks points to. */
+/** The locks of a server; server->locks points to it. */
 struct zd_locks {
     struct zd_map places;
     struct zd_list paths; /* struct zd_lock_claim, as its members say */
@@ -129,7 +130,7 @@ enum zd_next zd_lock_want_node(struct zd_dataset *dataset, enum zd_lock_mode mod
 /** Stop waiting, release the lock and the node. Accepts a zeroed want. */
 void zd_lock_release_node(struct zd_node_lock *want);
 
-/** What a stored key means. */
+/** The meaning of a stored key. */
 enum zd_key_meaning {
     ZD_KEY_PLAIN,    /* none: it is stored as it is */
     ZD_KEY_DOCUMENT, /* a document of a node; no path is locked for it */
@@ -138,7 +139,7 @@ enum zd_key_meaning {
     ZD_KEY_UNKNOWN,  /* it lies below the array `node`, which cannot be interpreted */
 };
 
-/** What a stored key means, and the lock of the path it belongs to. Zeroed, it may be released. */
+/** The meaning of a stored key, and the lock of its path. Zeroed, it may be released. */
 struct zd_key_lock {
     struct zd_wait wait;
     struct zd_dataset *dataset; /* in: borrowed */

@@ -1,4 +1,4 @@
-/* What a stored key means, and the lock of the path that it belongs to. */
+/* The meaning of a stored key, and the lock of its path. */
 #include <string.h>
 
 #include "core/base/own.h"

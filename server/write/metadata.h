@@ -47,7 +47,7 @@ struct zd_metadata_input {
      * `maker` while the caller waits, never after. NULL: it may make any. */
     bool (*may_make)(const void *maker, const char *path);
     const void *maker;
-    /* Of PUT, PUT_KEY and PATCH: levels of a group that the client may not read are not judged.
+    /* For PUT, PUT_KEY and PATCH: levels of a group that the client may not read are not judged.
      * Asked while the caller waits, never after. Zeroed: it may read all. */
     struct zd_reader reader;
     /* The caller holds a lock of the node's path (CHUNKS or APPEND, server/write/lock.h) until the

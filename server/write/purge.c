@@ -82,7 +82,7 @@ static enum zd_purge_answer visit(struct purge *purge, size_t entry)
     ZD_SCOPED_TEXT(first, ZD_KEY_BYTES_MAX);
     enum zd_status status = zd_dialect_node_path(key.key, &path);
     if (status == ZD_OK && strcmp(path.at, want->path) == 0) {
-        /* What a dialect that is only read keeps at the path itself is a key like any other. */
+        /* A document of a read-only dialect at the path itself is an ordinary key. */
         status = zd_dialect_written_node_path(key.key, &path, NULL);
         key.is_beside = status == ZD_OK && zd_dialect_first_node_path(key.key, &first) != ZD_OK;
     }

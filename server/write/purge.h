@@ -38,7 +38,7 @@ struct zd_purge_want {
      * then judged again, and erased only in the generation that was found. False: nothing more is
      * erased, and the purge ends with ZD_OK. */
     bool (*holds)(void *context, struct zd_node *node);
-    /** As long as there is room, erased keys go here, and can be put back; or NULL. */
+    /** Erased keys go here while there is room, and can be put back; or NULL. */
     struct zd_kept *kept;
     /** A key was erased for good (whose `node` is not set). May be NULL. */
     void (*erased)(void *context, const struct zd_purge_key *key);

@@ -20,7 +20,7 @@
 #include "server/runtime/server.h"
 #include "server/write/idle_writer.h"
 
-/* One write, until the store has done it; a staged or kept object, until it is discarded. */
+/* A write, until the store has done it; a staged or kept object, until it is discarded. */
 struct write_load {
     struct zd_dataset *dataset; /* a reference */
     struct zd_store_write write;

@@ -64,7 +64,7 @@ enum zd_next zd_store_write_want(
  */
 void zd_store_write_release(struct zd_store_write_want *want);
 
-/** What an ERASE has kept, for a while without its want, which is as if released. @return owned */
+/** Take the object that an ERASE has kept; the want is then as if released. @return owned */
 struct zd_staged *zd_store_write_take_old(struct zd_store_write_want *want);
 
 /** Back into a want, as after the ERASE: an UNDO, a SETTLE or a release follows.
