@@ -390,9 +390,9 @@ static bool any_keeps_to_share(const struct zd_lane *lane)
     return false;
 }
 
-/* Whose turn it is: the first queue whose deficit covers its next request. While any keeps to its
- * share, those who hold something and do not have no turn. The rounds are few: no request takes
- * more than QUANTUM_PART quanta. There is a queue. */
+/* The next queue: the first one whose deficit covers its next request. While a queue is within its
+ * share, queues beyond theirs get no turn. The rounds are few: no request takes more than
+ * QUANTUM_PART quanta. There is a queue. */
 static struct zd_admission_queue *next_queue(struct zd_lane *lane)
 {
     const bool is_shared = any_keeps_to_share(lane);

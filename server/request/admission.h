@@ -54,8 +54,8 @@ struct zd_ticket {
     struct zd_list age;               /* among all waiting tickets */
 };
 
-/** What requests of one lane read: a remote endpoint, or all that is no remote store. Each has
- * places of its own, so that those who wait for one endpoint are in nobody else's way. */
+/** The source that requests of a lane read: a remote endpoint, or all local stores together. Each
+ * has places of its own, so that requests that wait for one endpoint do not delay others. */
 struct zd_admission_source {
     struct zd_list link; /* in the lane's sources */
     uint64_t id;

@@ -8,7 +8,7 @@
 #include "server/request/request.h"
 #include "server/runtime/workers.h"
 
-/** What server->admit points to. */
+/** The admission of a server; server->admit points to it. */
 struct zd_admit {
     struct zd_admission admission;
     uv_timer_t timer; /* the end of the oldest wait */
@@ -54,8 +54,8 @@ uint64_t zd_admit_flight_bytes(const struct zd_request *req, uint64_t most);
 /** The most that one request may have: what asks for more is refused. */
 uint64_t zd_admit_bytes_max(const struct zd_request *req);
 
-/** What a request asks for whose body is streamed: it may hold little, but for long, so that it is
- * none of the small ones. */
+/** The bytes of a request with a streamed body. It may hold little, but for long, so it does not
+ * count as small. */
 uint64_t zd_admit_stream_bytes(const struct zd_request *req, uint64_t bytes);
 
 /** The request is answered, or waits for its client to read: other requests may work. Called by

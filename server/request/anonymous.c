@@ -1,4 +1,4 @@
-/* What clients without a credential may do. */
+/* Rights of clients without a credential. */
 #include "server/request/anonymous.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What clients without a credential may do. Thread: loop. */
+/* Rights of clients without a credential. Thread: loop. */
 #ifndef ZD_REQUEST_ANONYMOUS_H
 #define ZD_REQUEST_ANONYMOUS_H
 

@@ -28,7 +28,7 @@ enum zd_next zd_body_parse(
 /** Whether zd_body_parse was called, and is done. */
 bool zd_body_is_parsed(const struct zd_request *req);
 
-/** What came of it, once. @param ret_text the text; owned. @param ret_json owned */
+/** Take the outcome, once. @param ret_text the text; owned. @param ret_json owned */
 ZD_RESULT zd_body_take_parsed(
     struct zd_request *req, uint8_t **ret_text, struct zd_json **ret_json, struct zd_error *err);
 
@@ -50,7 +50,7 @@ bool zd_body_is_type(const char *content_type, const char *media_type);
 bool zd_body_is_plain(struct zd_request *req);
 
 /**
- * What to tell of a body that is JSON but not what it should be.
+ * Report a fault in a body that is JSON.
  *
  * @param pointer  the place at fault
  * @param expected what should stand there

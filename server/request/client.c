@@ -1,4 +1,4 @@
-/* Who the client is, and how it asked. */
+/* The client of a request, and its view of the server. */
 #include "server/request/client.h"
 
 #include <string.h>
@@ -109,7 +109,7 @@ bool zd_client_is_local(const struct zd_request *req)
     return req->client.is_local;
 }
 
-/* Of an absolute target the header Host counts for nothing (RFC 9112, 3.2.2).
+/* With an absolute target, the header Host is ignored (RFC 9112, 3.2.2).
  * @return false: HTTP/1.0 without one */
 static bool find_host(const struct zd_request *req, struct zd_span *ret_host)
 {

@@ -1,5 +1,5 @@
-/* Who the client is, and how it asked: by its connection, or by what a trusted proxy says of it.
- * Thread: loop. */
+/* The client of a request, and its view of the server: from its connection, or from a trusted
+ * proxy. Thread: loop. */
 #ifndef ZD_REQUEST_CLIENT_H
 #define ZD_REQUEST_CLIENT_H
 
@@ -33,7 +33,7 @@ bool zd_client_is_local(const struct zd_request *req);
  * @param ret_host of false: the one that is not */
 bool zd_client_asks_us(const struct zd_request *req, struct zd_span *ret_host);
 
-/** What stands before the path in every link that the client gets: "/data", or "". */
+/** The prefix of the path in every link for the client: "/data", or "". */
 const char *zd_client_prefix(const struct zd_request *req);
 
 #endif

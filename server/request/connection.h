@@ -1,4 +1,4 @@
-/* What a request asks of its connection. The front defines it; tests have a front of their own
+/* The connection's functions for requests. The front defines them; tests have a front of their own
  * (tests/support/front_fake.h). Thread: loop. */
 #ifndef ZD_REQUEST_CONNECTION_H
 #define ZD_REQUEST_CONNECTION_H

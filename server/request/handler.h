@@ -9,7 +9,7 @@
 /** The `params` of a route. */
 #define ZD_PARAMS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/** What a client must be allowed to do. */
+/** The permission that a route needs. */
 enum zd_scope {
     ZD_SCOPE_UNSAID, /* no route has it */
     ZD_SCOPE_NONE,   /* nothing: everybody may ask */
@@ -18,7 +18,7 @@ enum zd_scope {
     ZD_SCOPE_ADMIN, /* of the service, where access.protect_service says so; else as read */
 };
 
-/** One method of one resource. HEAD is served by GET; OPTIONS by the server. */
+/** A method of a resource. HEAD is served by GET; OPTIONS by the server. */
 struct zd_route {
     const char *method; /* "GET", "POST", "PUT", "PATCH", "DELETE" */
     const char *path;   /* template: "/v1/datasets/{d}/nodes/{path}"; {path} may be empty, and its

@@ -1,4 +1,4 @@
-/* Who asks, and what he may do. */
+/* Identities and their grants. */
 #include "server/request/identity.h"
 
 #include <stdatomic.h>
@@ -28,7 +28,8 @@ static const char *put_text(char **at, const char *text)
     return put;
 }
 
-/* What stands before the end of a pattern that matches all below a path; 0: it has no such end. */
+/* The length before the end of a pattern that matches everything below a path; 0: it has no such
+ * end. */
 static size_t stem_len(const char *pattern)
 {
     const size_t len = pattern == NULL ? 0 : strlen(pattern);
@@ -66,7 +67,7 @@ static bool grants_are_same(const struct zd_identity *a, const struct zd_identit
     return is_same;
 }
 
-/* Who keeps the grants that are to be shared, or NULL. */
+/* The identity that keeps the shared grants, or NULL. */
 static struct zd_identity *keeper_for(const struct zd_identity *like)
 {
     struct zd_identity *other = like->keeper;
@@ -230,7 +231,7 @@ bool zd_identity_may(const struct zd_identity *identity, uint32_t scopes,
     return false;
 }
 
-/* What ends in ** and matches a path matches all that is below it. */
+/* A pattern that ends in ** and matches a path also matches everything below it. */
 static bool has_open_end(const char *pattern)
 {
     const size_t len = strlen(pattern);

@@ -1,4 +1,4 @@
-/* Who asks, and what he may do: found from a credential, of whatever kind. Thread: loop, unless
+/* The identity behind a credential of any kind, and its grants. Thread: loop, unless
  * said otherwise. */
 #ifndef ZD_REQUEST_IDENTITY_H
 #define ZD_REQUEST_IDENTITY_H
@@ -10,7 +10,7 @@
 #include "core/base/list.h"
 #include "core/base/own.h"
 
-/** What a grant allows: bits. None of them includes another one. */
+/** The scopes of a grant: bits. No scope includes another. */
 enum zd_identity_scope {
     ZD_IDENTITY_READ = 1,
     ZD_IDENTITY_WRITE = 2,
@@ -22,7 +22,7 @@ struct zd_dataset_config;
 #define ZD_IDENTITY_NEVER    UINT64_MAX /* expires_ms: it does not expire */
 #define ZD_IDENTITY_SETTINGS UINT64_MAX /* a rate: as access.* says */
 
-/** What may be done, and where. */
+/** Scopes, and the dataset and paths where they hold. */
 struct zd_grant {
     uint32_t scopes;     /* of enum zd_identity_scope */
     const char *dataset; /* pattern (server/http/glob.h) of names; NULL: all. A private dataset is
@@ -32,8 +32,8 @@ struct zd_grant {
     const char *stem;    /* of an identity: that path's pattern; or NULL */
 };
 
-/** Who asks. Shared: the requests, and where it is kept, hold a reference each. Never changed once
- * it is made, but for is_revoked and link. */
+/** The author of a request. Shared: the requests, and where it is kept, hold a reference each.
+ * Never changed once it is made, but for is_revoked and link. */
 struct zd_identity {
     uint32_t refs;
     uint64_t number;         /* no other identity of this process has it, but a signed URL has its

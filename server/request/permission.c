@@ -1,4 +1,4 @@
-/* What a request may reach. */
+/* The permissions of a request. */
 #include "server/request/permission.h"
 
 #include <string.h>
@@ -115,8 +115,8 @@ static bool is_listing(const char *name)
     return strcmp(name, "zarr.json") == 0 || strcmp(name, ".zmetadata") == 0;
 }
 
-/* Of keys: the document of a node, or the index of a directory. @param ret_len of the path below
- * which it tells of all @return false: it tells of itself alone */
+/* Whether a key is the document of a node or the index of a directory. @param ret_len the length of
+ * the path whose children it names @return false: it describes itself alone */
 static bool is_index(const struct zd_request *req, size_t *ret_len)
 {
     const char *slash = strrchr(req->path, '/');

@@ -1,5 +1,5 @@
-/* What a request may reach: its identity, or the rules for the anonymous, against its route and
- * dataset. Thread: loop. */
+/* The permissions of a request: its identity, or the rules for anonymous clients, against its route
+ * and dataset. Thread: loop. */
 #ifndef ZD_REQUEST_PERMISSION_H
 #define ZD_REQUEST_PERMISSION_H
 

@@ -1,4 +1,4 @@
-/* What each client has used of its rates. */
+/* The use of rates by each client. */
 #include "server/request/rate_table.h"
 
 #include "core/base/num.h"
@@ -81,7 +81,7 @@ static struct zd_rate_left look(
     return of_client;
 }
 
-/* One that is given to another client, or is full, begins anew. */
+/* A place that is given to another client, or is full, begins anew. */
 static void use(struct zd_rate_place *place, uint64_t client, uint64_t now_ns)
 {
     if (place->client != client && is_full(place, now_ns)) {

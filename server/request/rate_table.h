@@ -1,4 +1,4 @@
-/* What each client has used of its rates, in bounded memory and at a constant cost. The caller
+/* The use of rates by each client, in bounded memory and at a constant cost. The caller
  * gives the time, of a clock that never goes back. Thread: loop.
  *
  * A token bucket, kept as the time at which it will be full again: a client may use at once what
@@ -18,13 +18,13 @@
 #define ZD_RATE_TABLE_SETS     4096
 #define ZD_RATE_TABLE_PLACES   8 /* of a set, the last one for all who find none */
 
-/** What a client may use in a second; 0: as much as it likes. */
+/** The rates of a client; 0: no limit. */
 struct zd_rate_limits {
     uint64_t requests;
     uint64_t bytes; /* at most 2^33 */
 };
 
-/** One client, or several that share a place. Zeroed: nobody. */
+/** A client, or several that share a place. Zeroed: free. */
 struct zd_rate_place {
     uint64_t client;
     uint64_t requests_ns; /* when the bucket is full again */
@@ -35,7 +35,7 @@ struct zd_rate_table {
     struct zd_rate_place *place; /* owned */
 };
 
-/** What a client has left. */
+/** The rest of a client's rates. */
 struct zd_rate_left {
     uint64_t requests;
     uint64_t bytes;

@@ -130,7 +130,7 @@ static void add_fields(const struct zd_rate_limits *limits, const struct zd_rate
     }
 }
 
-/* Whose rate it is. */
+/* The name of the client whose rate is used. */
 static const char *name_of(const struct zd_request *req)
 {
     if (req->identity != NULL) {

@@ -9,7 +9,8 @@
 
 struct zd_server;
 
-/** What server->rates points to. Apart, so that no flood of addresses touches who has a credential.
+/** The rates of a server; server->rates points to them. Two tables, so that a flood of addresses
+ * does not affect clients with a credential.
  */
 struct zd_rates {
     struct zd_rate_table anonymous;

@@ -9,8 +9,8 @@
 #include "server/request/identity.h"
 #include "server/runtime/server.h"
 
-/* Of the loop's time. Steps that find all they want at hand never wait: without this limit a slice
- * of many small chunks would block all other requests for most of a second. */
+/* The share of the loop's time for a turn. Steps whose data are in memory never wait: without this
+ * limit a slice of many small chunks would block all other requests for most of a second. */
 #define TURN_NS 500000
 
 /* The request has waited until now. */

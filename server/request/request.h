@@ -1,4 +1,4 @@
-/* One request: what was asked, the steps that answer it, and the answer. Thread: loop. */
+/* A request: its head, the steps that answer it, and the answer. Thread: loop. */
 #ifndef ZD_REQUEST_REQUEST_H
 #define ZD_REQUEST_REQUEST_H
 
@@ -29,7 +29,7 @@ struct zd_route;
  * (ZD_DONE). */
 typedef enum zd_next zd_step(struct zd_request *req);
 
-/** What server/request/ alone looks at. */
+/** Members for server/request/ alone. */
 struct zd_request_own {
     uint64_t turn_ns; /* when the machine began to run; 0: it does not run */
     zd_step *next;    /* once the node or the body is there */
@@ -46,7 +46,7 @@ struct zd_request_own {
     struct zd_suggest_nodes *near; /* owned, or NULL */
 };
 
-/** What is known of who asks (server/request/client.h). Zeroed: nothing. */
+/** The client of a request (server/request/client.h). Zeroed: unknown. */
 struct zd_client {
     struct zd_networks_ip ip; /* none: unknown, which is no address, and nobody's */
     const char *via; /* the first field that only proxies send, as sent; NULL: there is none.
@@ -60,7 +60,7 @@ struct zd_client {
     bool is_local;   /* a program on this machine has connected itself, no proxy of one */
 };
 
-/** What handlers see of a request. */
+/** The view of a request for handlers. */
 struct zd_request {
     struct zd_server *server;
     zd_step *step;             /* what runs next */
@@ -103,8 +103,8 @@ struct zd_request {
     /* The handler's own, of zd_request_new_state: freed with the request, whatever its end. */
     void *state;
     void (*state_free)(struct zd_request *req);
-    /* Of a handler that writes: whether its change has begun to be stored, or is made. Such a
-     * change is not withdrawn any more, and its answer waits for its end. NULL: it never is. */
+    /* For a handler that writes: whether its change has begun to be stored, or is made. Such a
+     * change is no longer withdrawn, and its answer waits for its end. NULL: it never is. */
     bool (*is_storing)(const struct zd_request *req);
 
     bool has_seen_store;  /* of a change: problems from now on may tell what is stored */
@@ -221,7 +221,7 @@ enum zd_next zd_request_end_over(struct zd_request *req);
 bool zd_request_is_reading(const struct zd_request *req);
 
 /**
- * What the conditional headers say (RFC 9110, 13), before any work: ZD_OK go on; ZD_NOT_MODIFIED
+ * Judge the conditional headers (RFC 9110, 13) before any work: ZD_OK go on; ZD_NOT_MODIFIED
  * answer 304; ZD_PRECONDITION answer 412. etag quoted or "", mtime_ms 0 = unknown.
  */
 enum zd_status zd_request_condition(

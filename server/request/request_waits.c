@@ -1,5 +1,5 @@
-/* What a request waits for and holds: its node, room in its answer, its handler's state, and the
- * end of it all. */
+/* The waits and belongings of a request: its node, room in its answer, its handler's state, and
+ * their end. */
 #include <assert.h>
 
 #include "core/base/hash.h"
@@ -164,7 +164,7 @@ bool zd_request_check_locked(struct zd_request *req, const struct zd_node_lock *
     return zd_request_check_writable(req);
 }
 
-/* One that does not answer holds up one request, and not all that ask for the list. */
+/* A dataset that does not answer delays one request, not all requests for the list. */
 static enum zd_next step_look(struct zd_request *req)
 {
     const struct zd_server *server = req->server;

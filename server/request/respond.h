@@ -11,7 +11,7 @@
 
 struct zd_request;
 
-/** One header of an answer. */
+/** A header of an answer. */
 struct zd_header {
     const char *name;
     const char *value;
@@ -52,9 +52,8 @@ struct zd_representation {
 };
 
 /**
- * What the conditions say of an answer whose body is not made, so that it is not known in which
- * coding it would go out: either tag counts. With ZD_NOT_MODIFIED its tag becomes the one that the
- * client has.
+ * Judge the conditions for an answer whose body is not made. Its coding is not known, so either tag
+ * counts. With ZD_NOT_MODIFIED its tag becomes the client's.
  */
 enum zd_status zd_respond_condition(
     const struct zd_request *req, struct zd_representation *representation);

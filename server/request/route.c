@@ -72,7 +72,7 @@ enum zd_status zd_route_decode(struct zd_span raw, struct zd_text *to, struct zd
     return ZD_OK;
 }
 
-/* What the variables of a template took. */
+/* The values of a template's variables. */
 struct taken {
     struct zd_span dataset;
     char *rest; /* from {path} or {key} on; NULL when the template has none */
@@ -274,7 +274,7 @@ static void add_methods(
     zd_route_allow(zd_handlers, route, takes_writes, allow);
 }
 
-/* One that the client does not see is none. */
+/* A dataset that the client may not see does not exist for it. */
 static const struct zd_dataset *seen_dataset(const struct zd_request *req, struct zd_span name)
 {
     const struct zd_dataset *dataset = zd_dataset_find(req->server, name);
@@ -353,7 +353,7 @@ static enum zd_next refuse_usual_param(
     return zd_respond_suggestions(req, "unknown_parameter", &err, &ours);
 }
 
-/* One that is repeated is known, and means itself. */
+/* A repeated parameter is known, and means itself. */
 static enum zd_next refuse_params(
     struct zd_request *req, const char *const *allowed, const struct zd_error *err)
 {
@@ -471,8 +471,8 @@ static void take_route(struct zd_request *req, const struct zd_match *match)
     req->step = match->dataset.len > 0 ? step_dataset : step_begin;
 }
 
-/* What the path takes, and what of it only reads. Where there is nothing it is
- * everything, so that a browser asks, and learns that from the answer. */
+/* The methods of the path, and those that only read. A path without a route allows all methods, so
+ * that a browser sends its request and gets the 404. */
 static enum zd_status options_of(
     struct zd_request *req, struct zd_text *allow, struct zd_text *reads, struct zd_error *err)
 {

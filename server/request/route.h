@@ -6,7 +6,7 @@
 #include "core/base/text.h"
 #include "server/request/handler.h"
 
-/** What a path and a method lead to. */
+/** The result of looking for a route. */
 enum zd_route_answer {
     ZD_ROUTE_FOUND,
     ZD_ROUTE_UNKNOWN,    /* no template matches */

@@ -1,4 +1,4 @@
-/* What lies below a path. */
+/* The routes below a path. */
 #include "server/request/route_below.h"
 
 #include <string.h>

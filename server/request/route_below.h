@@ -1,4 +1,4 @@
-/* What lies below a path: which routes a prefix of paths leads to. Pure. Thread: any. */
+/* The routes below a path: all routes that a prefix of paths leads to. Pure. Thread: any. */
 #ifndef ZD_REQUEST_ROUTE_BELOW_H
 #define ZD_REQUEST_ROUTE_BELOW_H
 

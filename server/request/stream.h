@@ -71,7 +71,7 @@ void zd_stream_push(struct zd_stream *stream, struct zd_buf *buf, size_t from, s
 /** Copy the next bytes of the body out. @return how many; 0: there are none at present */
 size_t zd_stream_take(struct zd_stream *stream, void *to, size_t len_max);
 
-/** What is held is dropped. */
+/** Drop the held bytes. */
 void zd_stream_drop(struct zd_stream *stream);
 
 /** The body cannot be made whole: what is held is dropped, and nothing follows. */

@@ -39,7 +39,7 @@ struct zd_param_value_row {
 ZD_RESULT zd_param_value_read(
     struct zd_slice_params *ask, const struct zd_param_value *value, struct zd_error *err);
 
-/** Those of one parameter each: they know its members. */
+/** Parsers of one parameter each: they know its members. */
 zd_param_value_parse zd_param_value_shape; /* expected_shape */
 zd_param_value_parse zd_param_value_slice;
 zd_param_value_parse zd_param_value_points;
@@ -51,10 +51,10 @@ zd_param_value_parse zd_param_value_dtype;
 /** The only word that there is. */
 zd_param_value_parse zd_param_value_mark;
 
-/** One of two words: the flag is true for the second. */
+/** Parse one of two words: the flag is true for the second. */
 zd_param_value_parse zd_param_value_word;
 
-/** One of a list: the value, an uint32_t, is its place there. */
+/** Parse a word of a list: the value, an uint32_t, is its place there. */
 zd_param_value_parse zd_param_value_choice;
 
 /** Texts with commas between them, or a list: the value, a struct zd_text, ends each with NUL. */

@@ -29,7 +29,7 @@ struct stride {
     bool is_back;
 };
 
-/* What is read ahead for one track. */
+/* The chunks read ahead for a track. */
 struct batch {
     struct zd_server *server;
     struct batch **owner; /* of the track: NULL there when all has been read */
@@ -40,7 +40,7 @@ struct batch {
     struct zd_chunk_want want[];
 };
 
-/* One client in one array. */
+/* A client in an array. */
 struct track {
     uint64_t key; /* a hash of both; 0 = free */
     uint64_t used;
@@ -173,7 +173,7 @@ static void cancel(struct track *track)
     }
 }
 
-/* Whoever fails is asked again by the request that wants it. */
+/* A failed read is repeated by the request that wants the chunk. */
 static void chunk_done(struct zd_wait *wait)
 {
     struct batch *batch = wait->context;
@@ -253,7 +253,7 @@ static void read_ahead(struct track *track, struct zd_node *node)
     if (n_boxes == 0 || is_short(server) || zd_remote_plan_is_busy(node->dataset->store)) {
         return;
     }
-    /* One more, in which the end of a plan is found. */
+    /* An extra want, in which the end of a plan is found. */
     struct batch *batch = zd_alloc_zero(1, sizeof *batch + (n_boxes * n + 1) * sizeof *batch->want);
     if (batch == NULL) {
         return;

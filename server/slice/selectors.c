@@ -1,4 +1,4 @@
-/* What `isel=` and `sel=` name: one dimension each. */
+/* The selectors of `isel=` and `sel=`: one dimension each. */
 #include "server/slice/selectors.h"
 
 #include <string.h>

@@ -1,11 +1,11 @@
-/* What `isel=` and `sel=` name: one dimension each. Thread: loop. */
+/* The selectors of `isel=` and `sel=`: one dimension each. Thread: loop. */
 #ifndef ZD_SLICE_SELECTORS_H
 #define ZD_SLICE_SELECTORS_H
 
 #include "core/dialect/meta.h"
 #include "core/grid/selection.h"
 
-/** One dimension. Its texts are in zd_selectors.text. */
+/** The selector of a dimension. Its texts are in zd_selectors.text. */
 struct zd_selector {
     bool by_value;  /* sel: the second text is SPEC; else an item of `slice` */
     bool is_number; /* of a body: it was a number there */

@@ -1,4 +1,4 @@
-/* One slice that is read: its length, its cost, and its body band by band. */
+/* Reading a slice: its length, its cost, and its body band by band. */
 #include "server/slice/slice.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ void zd_slice_release(struct zd_task *task)
     }
 }
 
-/* Of the answer. */
+/* The size of an element of the answer. */
 static uint64_t element_bytes(const struct zd_slice *slice)
 {
     return slice->answer.dtype.bytes;
@@ -260,7 +260,7 @@ bool zd_slice_is_large(const struct zd_slice *slice)
 static uint64_t band_elements(const struct zd_slice *slice)
 {
     const struct zd_grid *grid = &zd_layout_leaf(slice->read.node->layout)->grid;
-    /* What is borrowed from chunks is to be little. */
+    /* Little is to be borrowed from chunks. */
     const uint64_t wanted = is_variable(slice) ? 1 : target_bytes(slice) / element_bytes(slice);
     const uint64_t row = zd_touch_row_elements(grid, &slice->result.blocks.places);
     const uint64_t n_left = slice->end - slice->begin;

@@ -1,4 +1,4 @@
-/* One slice that is read: its length, its cost, and its body band by band. A small body is made as
+/* A slice that is read: its length, its cost, and its body band by band. A small body is made as
  * a whole; a large one is streamed, each band as soon as it is made. Thread: loop. */
 #ifndef ZD_SLICE_SLICE_H
 #define ZD_SLICE_SLICE_H
@@ -9,8 +9,7 @@
 #include "server/slice/slice_read.h"
 #include "server/slice/slice_result.h"
 
-/** What slices have in common that make one body together, one after the other
- * (server/slice/slice_set.h). */
+/** State shared by slices that form one body, one after the other (server/slice/slice_set.h). */
 struct zd_slice_shared {
     struct zd_answers answers; /* of all of them, once they are prepared */
     uint32_t n_held; /* references: one of each slice, one of the owner; the last one releases it */

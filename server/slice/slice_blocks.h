@@ -41,7 +41,7 @@ uint64_t zd_slice_blocks_count(const struct zd_meta *meta, const struct zd_slice
 void zd_slice_blocks_dimensions(const struct zd_meta *meta, const struct zd_selection *selection,
     const char *ret_name[ZD_RANK_MAX + 1]);
 
-/** What is read for a band of the places. */
+/** The elements to read for a band of the places. */
 void zd_slice_blocks_source(const struct zd_slice_blocks *blocks, const struct zd_selection *band,
     struct zd_selection *ret_source);
 

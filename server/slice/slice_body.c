@@ -94,7 +94,7 @@ void zd_slice_body_expect(
 
 /* ---- comparing the body with what is expected ---- */
 
-/* Of an element on its way here. */
+/* The size of an element in the body. */
 static uint64_t element_bytes(const struct zd_slice_body *body)
 {
     return zd_widen_dtype(body->dtype).bytes;

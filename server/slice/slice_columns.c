@@ -1,4 +1,4 @@
-/* What the positions of a result are called in a table. */
+/* Names of the positions of a result in a table. */
 #include "server/slice/slice_columns.h"
 
 #include "core/base/num.h"
@@ -13,7 +13,7 @@ static bool has_name(const struct zd_meta *meta, uint32_t dim)
     return meta->dimension_name != NULL && meta->dimension_name[dim] != NULL;
 }
 
-/* What was asked for is there, or there is none. */
+/* Take the coordinate, if there is one. */
 static enum zd_next take(struct zd_slice_columns *columns)
 {
     const struct zd_wait *wait = &columns->want.wait;
@@ -77,7 +77,7 @@ void zd_slice_columns_release(struct zd_slice_columns *columns)
 
 /* ---- columns ---- */
 
-/* Of the elements in memory: texts are spans. */
+/* The type of the elements in memory: texts are spans. */
 static struct zd_dtype dtype_of(const struct zd_labels *labels)
 {
     struct zd_dtype dtype = labels->dtype;

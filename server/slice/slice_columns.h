@@ -1,4 +1,4 @@
-/* What the positions of a result are called in a table: the coordinates of its dimensions. Thread:
+/* Names of the positions of a result in a table: the coordinates of its dimensions. Thread:
  * loop. */
 #ifndef ZD_SLICE_SLICE_COLUMNS_H
 #define ZD_SLICE_SLICE_COLUMNS_H

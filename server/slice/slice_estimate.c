@@ -45,7 +45,7 @@ static void free_price(struct zd_slice_estimate *price)
 
 /* ---- one chunk ---- */
 
-/* What is known of a chunk without a read. */
+/* The state of a chunk, known without a read. */
 enum state {
     UNKNOWN, /* whether it is stored */
     STORED,
@@ -126,7 +126,7 @@ static bool is_among(const char *const *names, const char *name)
     return *names != NULL;
 }
 
-/* What the canonical URL says by itself, or what does not belong into it. */
+/* Parameters that the canonical URL implies or must not have. */
 static bool is_left_out(const struct zd_slice_read *read, const char *name)
 {
     static const char *const never[] = {"plan", "pretty", NULL};
@@ -251,7 +251,7 @@ static enum zd_next step_answer(struct zd_request *req)
 
 /* ---- counting ---- */
 
-/* Of an inner chunk only its index says how long it is: its part of the shard, then. */
+/* Only the index has the length of an inner chunk: take its share of the shard. */
 static uint64_t share_of(const struct zd_layout *layout, uint64_t object_bytes)
 {
     uint64_t n = 1;

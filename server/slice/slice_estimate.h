@@ -11,7 +11,7 @@
 
 #define ZD_SLICE_ESTIMATE_UNKNOWN UINT64_MAX
 
-/** What only the resource knows about its answer. */
+/** Facts of the answer that only the resource knows. */
 struct zd_slice_estimate_terms {
     const char *resource;  /* in URLs: "slices" */
     const char *format;    /* or NULL: it has one */

@@ -50,7 +50,7 @@ ZD_RESULT zd_slice_lists_add(struct zd_slice_lists *lists, const struct zd_json 
 ZD_RESULT zd_slice_lists_add_points(struct zd_slice_lists *lists, const struct zd_json *json,
     const struct zd_pointer *at, struct zd_error *err);
 
-/** What indices are judged against: an array as its client counts. */
+/** The array that indices are judged against, as its client counts. */
 struct zd_slice_lists_array {
     uint32_t rank;
     const uint64_t *shape;

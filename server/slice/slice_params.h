@@ -15,7 +15,7 @@
 #define ZD_SLICE_AGG_NEAREST ZD_REDUCE_STD /* of a block its first element */
 
 struct zd_slice_params {
-    /* What is selected. */
+    /* The selection. */
     struct zd_text slice;        /* as it stands in `slice=`; empty when it is absent: all */
     struct zd_slice_lists lists; /* of a body */
     struct zd_selectors picks;   /* isel and sel */
@@ -40,7 +40,7 @@ struct zd_slice_params {
     bool is_of_stored; /* origin=stored: the slice counts from the first stored element, as if the
                           array had no origin of its own */
     bool has_append;
-    /* What is made of the elements that are selected. */
+    /* Operations on the selected elements. */
     bool decodes;      /* decode=cf */
     bool leaves_times; /* some are beyond datetime64: they stay numbers */
     bool has_reduce;
@@ -66,7 +66,7 @@ struct zd_slice_params {
     bool is_table;   /* layout=table */
     bool has_header; /* one was asked for, or none: */
     bool header;
-    /* Of writes. */
+    /* For writes. */
     bool is_broadcast; /* the body is one element, for all of the slice */
     bool is_dry;
 };
@@ -80,7 +80,7 @@ extern const char *const zd_slice_params_of_writes[];
 /** All values of a parameter that has a list of them, ended by NULL; else NULL. */
 const char *const *zd_slice_params_allowed(const char *name);
 
-/** Those that may stand in a query several times: the `repeats` of their routes. */
+/** Parameters that a query may repeat: the `repeats` of their routes. */
 extern const char *const zd_slice_params_repeated[];
 
 void zd_slice_params_init(struct zd_slice_params *ask, const struct zd_server *server);

@@ -123,7 +123,7 @@ enum zd_status zd_slice_params_query(struct zd_slice_params *ask, const struct z
     return ZD_OK;
 }
 
-/* Those of a query, and points. */
+/* Parameters of a query, and points. */
 static bool may_be_member(const struct zd_param_value_row *row)
 {
     const char *const *allowed = zd_slice_params_of_slices;

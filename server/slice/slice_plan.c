@@ -1,4 +1,4 @@
-/* What a slice answers with, in which format, and whether it is within the limits. */
+/* Plan a slice: the result, the format, and the limits. */
 #include <string.h>
 
 #include "core/base/num.h"
@@ -100,7 +100,7 @@ static void refuse_result(struct zd_slice *slice, const char *code, const struct
     zd_respond_problem(slice->read.task.req, &problem);
 }
 
-/* What is read and what is answered, where several elements become one. */
+/* Check the read and the answered elements where several become one. */
 static bool check_joined(struct zd_slice *slice)
 {
     const struct zd_slice_view view = zd_slice_read_view(&slice->read);
@@ -126,7 +126,7 @@ static bool check_joined(struct zd_slice *slice)
     return true;
 }
 
-/* What is read, and what is answered. */
+/* Check the limits of reading and of answering. */
 static bool check_limits(struct zd_slice *slice)
 {
     struct zd_request *req = slice->read.task.req;
@@ -210,7 +210,7 @@ enum zd_next zd_slice_want_columns(struct zd_slice *slice, zd_step *next)
     return zd_slice_columns_want(slice->columns, &slice->answer);
 }
 
-/* What the positions of each dimension are called, for formats that say it. */
+/* Name the positions of each dimension, for formats that show them. */
 static enum zd_status make_columns(struct zd_slice *slice, struct zd_error *err)
 {
     const struct zd_slice_params *ask = &slice->read.ask;

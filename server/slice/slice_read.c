@@ -162,7 +162,7 @@ static enum zd_next take_level(struct zd_slice_read *read, uint32_t level)
     return zd_request_check_array(req) ? ZD_DONE : go_to_plan(read);
 }
 
-/* Of several levels, one of which is counted, the one with the fewest elements. */
+/* The level with the fewest elements, of several levels of which one is counted. */
 static uint32_t coarsest(const struct zd_choice *choice)
 {
     uint32_t level = 0;
@@ -406,7 +406,7 @@ static enum zd_next step_worked(struct zd_request *req)
     return ZD_NEXT;
 }
 
-/* What was done for the chunks that have arrived, for this request or for others too. */
+/* Trace the work on the chunks that have arrived, for this request or for others too. */
 static void trace_chunks(struct zd_request *req, const struct zd_fetch *fetch)
 {
     for (uint32_t i = 0; req->trace != NULL && i < fetch->n_asked; i++) {
@@ -422,7 +422,7 @@ static void trace_chunks(struct zd_request *req, const struct zd_fetch *fetch)
     }
 }
 
-/* What those took that were not at hand. */
+/* Note the times of the chunks that were not in the cache. */
 static void note_speed(const struct zd_fetch *fetch, uint64_t whole_ns)
 {
     const struct zd_level *leaf = zd_layout_leaf(fetch->node->layout);

@@ -21,7 +21,7 @@ struct zd_slice_estimate;
 struct zd_slice_read;
 struct zd_slice_levels;
 
-/** What differs between slices and statistics. */
+/** Differences between slices and statistics. */
 struct zd_slice_read_kind {
     void (*work)(struct zd_task *task);    /* on the chunks that have arrived; as of zd_task */
     void (*release)(struct zd_task *task); /* frees the state; as of zd_task */

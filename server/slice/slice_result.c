@@ -1,4 +1,4 @@
-/* What a slice answers with: the elements that are selected, or what is made of them. */
+/* The result of a slice: the selected elements, or an operation on them. */
 #include "server/slice/slice_result.h"
 
 #include <string.h>
@@ -401,7 +401,7 @@ static void count_added(
     uint64_t at[ZD_RANK_MAX] = {0};
     uint64_t n_over = 1;
     for (uint32_t d = rank; d-- > 0;) {
-        /* Of two stages, the first has them. */
+        /* With two stages, the first one has them. */
         const bool counts = result->blocks.is_over[d] && !has_two_stages(result);
         n_over *= counts ? result->blocks.stored.axis[d].count : 1;
         at[d] = first % result->band.axis[d].count;

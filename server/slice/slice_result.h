@@ -1,4 +1,4 @@
-/* What a slice answers with: the elements that are selected, or what is made of them, band by band.
+/* The result of a slice: the selected elements, or an operation on them, band by band.
  * It knows no request: several may be made at once. Thread: loop, but for what a worker does.
  *
  *     chunks -> copied -> decoded ----------------------------------> converted -> elements
@@ -57,7 +57,7 @@ struct zd_slice_result {
  */
 const void *zd_slice_result_missing_fill(const struct zd_meta *meta);
 
-/** What a result is made of; borrowed. */
+/** The terms of a result; borrowed. */
 struct zd_slice_result_terms {
     const struct zd_node *node; /* the array; as long as the result */
     const struct zd_slice_params *ask;
@@ -113,7 +113,7 @@ void zd_slice_result_band(struct zd_slice_result *result, const struct zd_band *
  * work. @return whether there is more. Thread: any; nothing else happens to both meanwhile. */
 bool zd_slice_result_work(struct zd_slice_result *result, struct zd_fetch *fetch);
 
-/** What that costs for the parts that have arrived. */
+/** The cost of that for the parts that have arrived. */
 uint64_t zd_slice_result_cost_ns(
     const struct zd_slice_result *result, const struct zd_fetch *fetch);
 

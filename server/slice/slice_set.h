@@ -15,14 +15,14 @@
 #include "server/data/suggest_nodes.h"
 #include "server/slice/slice.h"
 
-/** One array. */
+/** An array of the set. */
 struct zd_slice_set_part {
     struct zd_slice *slice; /* NULL: it is not looked up yet */
     char *path;             /* of the array; owned */
     const char *name;       /* in the answer; borrowed from path */
 };
 
-/** What slices share, and how they are made. */
+/** Slices that share a body, and the steps that make it. */
 struct zd_slice_set {
     struct zd_slice_shared shared; /* first */
     struct zd_request *req;        /* borrowed while it lasts */
@@ -84,11 +84,11 @@ zd_step zd_slice_set_planned;
 /** A step: something has changed since it was surveyed. */
 zd_step zd_slice_set_again;
 
-/** Of an element that could not be made: whether it is a time that becomes a number when all is
- * planned again. */
+/** Whether an element that could not be made is a time that becomes a number when all is planned
+ * again. */
 bool zd_slice_set_leave_times(struct zd_request *req);
 
-/** As of zd_slice_read_kind. */
+/** A hook of zd_slice_read_kind. */
 ZD_RESULT zd_slice_set_describe(
     struct zd_slice_read *read, struct zd_representation *ret_answer, struct zd_error *err);
 
@@ -120,7 +120,7 @@ zd_step zd_slice_set_survey;
 /** Plan all arrays (again); the coordinates are let go. @return what the step returns */
 enum zd_next zd_slice_set_plan(struct zd_slice_set *set);
 
-/** One array, and it has no coordinates: it is a slice like others. @return what the step returns
+/** A single array without coordinates is an ordinary slice. @return what the step returns
  */
 enum zd_next zd_slice_set_go_alone(struct zd_slice_set *set);
 
@@ -130,7 +130,7 @@ void zd_slice_set_put(struct zd_slice_set *set, uint32_t i, struct zd_node *node
 /** Answer that there is no such array. @return what the step returns */
 enum zd_next zd_slice_set_refuse_missing(struct zd_slice_set *set, uint32_t i);
 
-/** Of what is asked of dimensions that stays whose dimensions the array has. */
+/** Keep the requested dimensions that the array has. */
 void zd_slice_set_keep_dims(
     struct zd_slice_set *set, struct zd_slice_params *ask, const struct zd_meta *meta);
 

@@ -21,7 +21,7 @@ static struct zd_span dim_of(const char *item, char mark)
         .ptr = (const uint8_t *)item, .len = end == NULL ? strlen(item) : (size_t)(end - item)};
 }
 
-/* Of items that each end with NUL those stay whose dimension the array has. @return bits of them */
+/* Keep the items, each ended by NUL, whose dimension the array has. @return bits of them */
 static uint64_t keep_items(struct zd_text *items, char mark, const struct zd_meta *meta)
 {
     uint64_t bits = 0;

@@ -113,7 +113,7 @@ static void drop_coordinates(struct zd_slice_set *set)
 
 /* ---- limits ---- */
 
-/* What all of them read and answer. */
+/* Sums of the read and the answered elements of all slices. */
 struct sum {
     uint64_t n_bytes;  /* as slices count: read, or answered */
     uint64_t n_joined; /* that are read where several elements become one */

@@ -212,7 +212,7 @@ static uint64_t hash_of(const struct zd_slice_set *set)
     return hash.value;
 }
 
-/* Of objects that are chunks it is known all the same which are absent. */
+/* Absent chunks are known if the chunks are objects. */
 static bool count_seen(const struct zd_slice_set *set, uint64_t *ret_n, uint64_t *ret_n_absent)
 {
     uint64_t n = 0;

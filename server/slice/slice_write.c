@@ -1,4 +1,4 @@
-/* One slice being written. */
+/* Writing a slice. */
 #include "server/slice/slice_write.h"
 
 #include <string.h>
@@ -116,7 +116,7 @@ static enum zd_status has_changed(struct zd_slice_write *write)
         &write->err, ZD_PRECONDITION, "the array has changed since the slice began to arrive");
 }
 
-/* What has come of the body holds for any array with the same chunks. */
+/* The parsed body holds for any array with the same chunks. */
 static enum zd_status take_node(struct zd_slice_write *write)
 {
     ZD_AUTO(zd_node) before = write->node;
@@ -239,7 +239,7 @@ static enum outcome begin_append(struct zd_slice_write *write)
                : NEXT;
 }
 
-/* What was found under the lock is out of date when it is taken again. */
+/* Findings under the lock are out of date when it is taken again. */
 static void start_over(struct zd_slice_write *write)
 {
     give_back(write);

@@ -1,4 +1,4 @@
-/* One slice being written: from the request's head to what is stored.
+/* Writing a slice: from the request's head to the stored objects.
  *
  *     LOCK -+---------------------> ADMIT -> WHOLE -> SURVEY -+-> LOOK -> BEGIN -> RECEIVE
  *      ^    +-> APPEND -> MEASURE       ^                     |            ^         |

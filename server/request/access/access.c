@@ -1,4 +1,4 @@
-/* Who may be answered. */
+/* Judge whether a request may be answered. */
 #include "server/request/access/access.h"
 
 #include <string.h>
@@ -137,7 +137,7 @@ static zd_step *judge(struct zd_request *req)
     return refusal == NULL && is_hidden ? zd_route_dispatch : refusal;
 }
 
-/* What a credential in the URL allows is private, wherever it is. */
+/* Answers to a credential in the URL are private on every resource. */
 static bool may_keep(const struct zd_request *req)
 {
     return zd_request_is_reading(req) && req->n_url_tokens == 0 && req->signature.len == 0;

@@ -1,4 +1,4 @@
-/* Who may be answered, judged by the head of a request: before prepared answers, bodies and the
+/* Judge by its head whether a request may be answered: before prepared answers, bodies and the
  * store. Thread: loop. */
 #ifndef ZD_REQUEST_ACCESS_ACCESS_H
 #define ZD_REQUEST_ACCESS_ACCESS_H

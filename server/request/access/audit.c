@@ -1,4 +1,4 @@
-/* Who changed what, and who was refused. */
+/* The audit file: changes with their authors, and refused credentials. */
 #include "server/request/access/audit.h"
 
 #include <stdio.h>

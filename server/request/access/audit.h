@@ -1,4 +1,4 @@
-/* Who changed what, and who was refused, in the audit file. Thread: loop.
+/* The audit file: changes with their authors, and refused credentials. Thread: loop.
  *
  * A change has two lines: `begin` before anything of it happens, and `end` before it is
  * acknowledged. Without the first one it is refused; so one that was made is always recorded, and

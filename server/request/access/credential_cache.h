@@ -12,7 +12,7 @@ struct zd_identity;
 struct zd_credential_cache; /* of a server */
 
 /**
- * Whom a credential names. Its bytes are compared in constant time.
+ * The identity of a credential. Its bytes are compared in constant time.
  *
  * @param n_changes of the server's credentials
  * @return a reference; NULL: it is not known, which says nothing about it. Accepts NULL

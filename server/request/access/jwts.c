@@ -66,7 +66,7 @@ static bool begins(const char *text, const char *with)
     return strncasecmp(text, with, strlen(with)) == 0;
 }
 
-/* Who can change the answer on its way makes tokens that are good here. */
+/* Anybody who can change the key set on its way can make valid tokens. */
 static bool is_safe(const char *url)
 {
     static const char *const local[] = {

@@ -40,7 +40,7 @@ void zd_jwts_stop(struct zd_jwts *jwts);
 void zd_jwts_free(struct zd_jwts *jwts); /* accepts NULL */
 
 /**
- * Who asks with a token. One that was judged before costs its digest and a look-up.
+ * The identity of a token. A token that was judged before costs its digest and a look-up.
  *
  * @param jwts  NULL: no token is good
  * @return a reference; NULL: it is not good

@@ -28,7 +28,7 @@ static uint64_t number_of(const struct zd_request *req)
     return req->identity == NULL ? 0 : req->identity->number;
 }
 
-/* Whoever makes two paths meet has both judged each time, as without this. */
+/* If two paths collide, both are judged each time, as without a cache. */
 static size_t place_of(uint64_t number, struct zd_span path)
 {
     return zd_hash_of(path, number) % SLOTS_N;

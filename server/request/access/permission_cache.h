@@ -1,4 +1,4 @@
-/* What was judged lately: that a client may read a resource. Judging finds the route and matches
+/* Recent permissions of clients to read resources. Judging finds the route and matches
  * the patterns of grants; a prepared answer is sent in little more time. Thread: loop.
  *
  * Only permissions are kept. One holds for an identity, which never changes, and until the server's

@@ -1,4 +1,4 @@
-/* One entry of access.tokens_file. */
+/* An entry of access.tokens_file. */
 #include "server/request/access/token_entry.h"
 
 #include <string.h>
@@ -184,8 +184,8 @@ static const char *pattern_at(const struct zd_json *patterns, size_t i)
     return zd_json_string(zd_json_element(patterns, i));
 }
 
-/* One grant for each dataset and path; those that are the same as the last ones are shared with
- * them. @param like all but the grants */
+/* Make a grant for each dataset and path; grants equal to the last ones are shared with them.
+ * @param like all but the grants */
 static enum zd_status make_identity(const struct zd_json *json, uint32_t its_scopes,
     struct zd_identity *like, struct zd_identity **ret_identity)
 {
@@ -231,7 +231,7 @@ static enum zd_status read_grants(const char *where, const struct zd_json *json,
                      where, at, "at most 1024 pairs of a dataset and a path", err);
 }
 
-/* What a script makes of a variable that is not set: an empty credential would be good. */
+/* A script with an unset variable makes this digest: an empty credential would be good. */
 static bool is_of_nothing(const uint8_t *digest)
 {
     static const uint8_t nothing[ZD_DIGEST_BYTES] = {0xe3, 0xb0, 0xc4, 0x42, 0x98, 0xfc, 0x1c, 0x14,

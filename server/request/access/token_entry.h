@@ -1,4 +1,4 @@
-/* One entry of access.tokens_file: the digest of a token, and to whom it is given. Thread: any, one
+/* An entry of access.tokens_file: the digest of a token, and its identity. Thread: any, one
  * at a time. */
 #ifndef ZD_REQUEST_ACCESS_TOKEN_ENTRY_H
 #define ZD_REQUEST_ACCESS_TOKEN_ENTRY_H

@@ -197,7 +197,7 @@ static enum zd_status no_memory(struct zd_error *err)
     return zd_fail(err, ZD_NO_MEMORY, OPTION ": no memory for the tokens");
 }
 
-/* What is read, and where. */
+/* The tokens being read, and the place in the file. */
 struct reading {
     const char *where;
     struct zd_tokens *tokens;
