@@ -218,7 +218,7 @@ static size_t depth_of(const char *path)
     return depth;
 }
 
-/* As other writers order them: by depth, then by name. */
+/* Order nodes like other writers: by depth, then by name. */
 static int compare_nodes(const void *a, const void *b)
 {
     const char *left = ((const struct zd_demo_node *)a)->path;

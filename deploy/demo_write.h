@@ -27,7 +27,7 @@ struct zd_demo {
 struct zd_demo_array {
     const char *path;
     const char *document; /* final v3; judged as a document that asks to be stored */
-    /** One element: at[0 .. rank) are its coordinates, ret_bytes takes one element. */
+    /** Make an element: at[0 .. rank) are its coordinates, ret_bytes takes its bytes. */
     void (*element)(const void *context, const uint64_t *at, void *ret_bytes);
     const void *context;
 };

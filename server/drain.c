@@ -17,7 +17,7 @@ static unsigned long long ull(uint64_t n)
     return n;
 }
 
-/* What is not answered now, and what clients have not taken, is lost. */
+/* Stop now: requests without an answer, and bytes not taken by clients, are lost. */
 static void stop(struct zd_drain *drain, const char *why)
 {
     struct zd_server *server = drain->server;

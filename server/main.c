@@ -45,7 +45,7 @@ enum exit_status {
 
 /* ---- --health: an image without a shell has no other client ---- */
 
-/* One question. Its texts are borrowed from the URL. */
+/* A health check. Its texts are borrowed from the URL. */
 struct check {
     const char *url;
     struct zd_span authority;
@@ -181,7 +181,7 @@ static enum zd_status check_health(const char *url, struct zd_error *err)
 
 /* ---- serving ---- */
 
-/* As many descriptors as the system lets us have: each connection and each file takes one. */
+/* Raise the limit of descriptors to the system's: each connection and each file takes one. */
 static void raise_file_limit(void)
 {
     struct rlimit limit;
@@ -233,7 +233,7 @@ static int serve(const struct zd_config *config)
 
 /* ---- commands ---- */
 
-/* What can be known of the addresses without listening on them: a server may be doing that. */
+/* Judge the addresses without listening on them: a server may be doing that. */
 static enum zd_status judge_addresses(const struct zd_config *config, struct zd_error *err)
 {
     struct zd_address address;
@@ -243,7 +243,7 @@ static enum zd_status judge_addresses(const struct zd_config *config, struct zd_
     return ZD_OK;
 }
 
-/* As the start does. */
+/* Warn like the start does. */
 static void warn_of_others(const struct zd_dataset_config *dataset)
 {
     const char *kind = zd_folder_other_kind(dataset->location);
@@ -254,7 +254,7 @@ static void warn_of_others(const struct zd_dataset_config *dataset)
     }
 }
 
-/* What the start would refuse: a dataset of the configuration that is not there may come. */
+/* Judge the locations like the start: a configured dataset may appear later. */
 static enum zd_status judge_locations(const struct zd_config *config, struct zd_error *err)
 {
     for (size_t i = 0; i < config->n_datasets; i++) {
@@ -285,7 +285,7 @@ static enum zd_status judge_secrets(const struct zd_config *config, struct zd_er
     return zd_jwts_check(&config->settings, err);
 }
 
-/* What the start would refuse of all that it was told. */
+/* Judge the whole configuration like the start. */
 static enum zd_status judge(const struct zd_config *config, struct zd_error *err)
 {
     ZD_TRY(judge_addresses(config, err));

@@ -47,7 +47,7 @@
 #define BANNER_BYTES_MAX (64U << 10) /* of a name and a location, escaped */
 #define SEARCH_NS        5000000     /* for a directory of some stores */
 
-/* One root that the banner waits for. */
+/* A root that the banner waits for. */
 struct root {
     struct zd_node_want want;
     struct zd_server *server;
@@ -168,8 +168,8 @@ static void root_is_known(struct zd_wait *wait)
     }
 }
 
-/* One line a dataset once its root and those before it are read; nothing waits for that but the
- * lines. */
+/* Print a line for each dataset once its root and those before it are read. Only the lines wait for
+ * that. */
 static void print_banner(struct zd_server *server)
 {
     printf("zarrd " ZD_VERSION "\n");
@@ -297,7 +297,7 @@ static void after_search(struct zd_wait *wait)
     zd_config_done(&house->found);
 }
 
-/* What is configured by itself stays as it is; names are found anew for the rest. */
+/* Keep the datasets that are configured by themselves; the rest are found anew. */
 static enum zd_status copy_others(const struct zd_server *server, struct zd_config *to)
 {
     to->dataset = zd_alloc_zero(server->n_datasets, sizeof *to->dataset);

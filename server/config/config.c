@@ -65,7 +65,7 @@ static enum zd_status read_group(struct zd_config *config, const char *group,
     return ZD_OK;
 }
 
-/* What reads one member of an object; `at` is its place. */
+/* Reads a member of an object; `at` is its place. */
 typedef enum zd_status read_member(struct zd_config *config, const char *name,
     const struct zd_json *json, const struct zd_pointer *at, struct zd_error *err);
 

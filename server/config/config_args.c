@@ -57,7 +57,7 @@ static const struct option {
 
 /* ---- --help ---- */
 
-/* What is too long for its column has a line of its own. */
+/* A head too long for its column has a line of its own. */
 static void add_head(struct zd_text *text, const char *head)
 {
     if (strlen(head) < HEAD_CHARS) {
@@ -130,7 +130,7 @@ struct words {
     bool only_locations; /* after "--" */
 };
 
-/* One argument: an option with its value, or (option NULL) a location. */
+/* An argument: an option with its value, or (option NULL) a location. */
 struct argument {
     const struct option *option;
     const char *value; /* NULL: there are no more */

@@ -4,7 +4,8 @@
 
 #include "server/config/settings.h"
 
-/** What must be known of a command line before the other sources are read. Borrows from argv. */
+/** The parts of a command line that are needed before the other sources are read. Borrows from
+ * argv. */
 struct zd_config_args {
     enum zd_command command;
     const char *config_file; /* or NULL */

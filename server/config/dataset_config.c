@@ -159,7 +159,7 @@ static bool read_n5_axes(const char *word, enum zd_n5_axes *ret_axes)
     return false;
 }
 
-/* What is there may be a value of the file that was read, which is never changed. */
+/* The object may belong to the file that was read, which is never changed: copy it. */
 static enum zd_status set_option(
     struct zd_json **options, const char *name, const struct zd_json *value, struct zd_error *err)
 {

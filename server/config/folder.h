@@ -12,8 +12,8 @@
  * @param location of any store */
 const char *zd_folder_other_kind(const char *location);
 
-/** What lies at a location where no hierarchy and no other store is ("a TIFF file", "a directory of
- * TIFF files"), so that people see what they have named; NULL: nothing that is known. */
+/** The content of a location without a hierarchy or another store ("a TIFF file", "a directory of
+ * TIFF files"), so that people see their mistake; NULL: unknown. */
 const char *zd_folder_content(const char *location);
 
 /** Whether the name of a location says that it is N5, whose root needs no document. */

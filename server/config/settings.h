@@ -34,7 +34,7 @@ struct zd_settings {
 #undef ZD_NETWORKS
 };
 
-/** One dataset as configured. Strings owned. */
+/** A dataset as configured. Strings owned. */
 /** In which order the axes of N5 come (reference 7A.6). */
 enum zd_n5_axes {
     ZD_N5_AXES_UNSAID, /* as `dimensions`; the location says whether it is N5 */
@@ -79,7 +79,7 @@ struct zd_config {
     char *const *environment;
 };
 
-/** What the command line asks for. */
+/** The command of a command line. */
 enum zd_command {
     ZD_COMMAND_SERVE,
     ZD_COMMAND_HELP,
@@ -147,7 +147,7 @@ void zd_setting_emit(
 /** The settings of the group limits with value, unit and meaning, for /v1/limits. */
 void zd_setting_emit_limits(const struct zd_settings *settings, struct zd_emit *emit);
 
-/** What it accepts: "4KiB to 256KiB", "text or json", "true or false". */
+/** Add the accepted values: "4KiB to 256KiB", "text or json", "true or false". */
 void zd_setting_add_bounds(const struct zd_setting *setting, struct zd_text *text);
 
 /** Free the old text and copy the new one in its place. @retval ZD_NO_MEMORY nothing changed */

@@ -141,7 +141,7 @@ static void emit_codecs(const struct zd_meta *meta, struct zd_emit *emit)
     zd_emit_array_end(emit);
 }
 
-/* Of what clients see; true when that does not fit 64 bits. */
+/* Count the elements that clients see; true when the count exceeds 64 bits. */
 static bool count_elements(const struct zd_meta *meta, uint64_t *ret_n_elements)
 {
     uint64_t shape[ZD_RANK_MAX];
@@ -213,7 +213,7 @@ static const struct array_member {
     {"array.formats", emit_formats},
 };
 
-/* Of a grid whose chunks differ, as its document has them. */
+/* Show the chunk shapes of a grid whose chunks differ, as its document has them. */
 static void emit_chunk_shapes(const struct zd_node_view *view, struct zd_emit *emit)
 {
     if (view->meta->grid.edges == NULL || !wants(view, "array.chunk_shapes")) {

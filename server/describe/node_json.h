@@ -33,7 +33,7 @@ void zd_node_json_emit(const struct zd_node_view *view, struct zd_emit *emit);
  * be stored, also what is not supported. */
 void zd_node_json_emit_warnings(const struct zd_node_view *view, struct zd_emit *emit);
 
-/** As the member node_type says it; NULL: unknown. */
+/** The name in the member node_type; NULL: unknown. */
 const char *zd_node_json_type_name(enum zd_node_type type);
 
 /** Add a shape, or an index, as a list. */

@@ -36,7 +36,7 @@ static bool wants(const struct zd_node_show *show, const char *path)
     return zd_fields_match(&show->fields, path) != ZD_FIELD_OUT;
 }
 
-/* One child of a group: name and type. */
+/* Add a child of a group: name and type. */
 static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
 {
     struct zd_node_show *show = ZD_CONTAINER(want, struct zd_node_show, walk);

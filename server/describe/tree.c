@@ -234,7 +234,7 @@ static ZD_RESULT add_path(
     return zd_text_add_bytes(path, entry->path.ptr, entry->path.len);
 }
 
-/* One entry as a row. It is parsed for that, and forgotten. */
+/* Show an entry as a row. It is parsed for that, and forgotten. */
 static ZD_RESULT show_stored(
     struct zd_tree *tree, const struct zd_stored_entry *entry, struct zd_error *err)
 {
@@ -270,7 +270,7 @@ static ZD_RESULT show_stored_lot(struct zd_tree *tree, size_t n, struct zd_error
     return status;
 }
 
-/* What the entries above the first one of the page say about it. */
+/* Read the entries above the first one of the page for their statements about it. */
 static ZD_RESULT look_above(struct zd_tree *tree, const char *after, struct zd_error *err)
 {
     for (const char *slash = strchr(after, '/');; slash = strchr(slash + 1, '/')) {
@@ -286,7 +286,7 @@ static ZD_RESULT look_above(struct zd_tree *tree, const char *after, struct zd_e
     }
 }
 
-/* What a listing says of the group that holds it is not shown: the group is there. */
+/* Skip the entry of the group that holds the listing: the group itself is there. */
 static size_t first_entry(const struct zd_tree *tree)
 {
     bool is_there = false;
@@ -492,7 +492,7 @@ enum zd_status zd_tree_go_on(struct zd_tree *tree, size_t n, struct zd_error *er
     return count(tree, err);
 }
 
-/** What follows the nodes. */
+/** The members after the nodes. */
 enum part {
     PART_NEXT, /* and the source */
     PART_MISSING,

@@ -6,7 +6,7 @@
 #include "server/describe/node_json.h"
 #include "server/describe/tree_document.h"
 
-/** What was asked. Strings owned. */
+/** The parameters of a listing. Strings owned. */
 struct zd_tree_ask {
     char *path; /* of the start */
     uint64_t depth_max;

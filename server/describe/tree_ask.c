@@ -1,4 +1,4 @@
-/* What is asked of a listing. */
+/* The parameters of a listing. */
 #include "server/describe/tree_ask.h"
 
 #include <string.h>

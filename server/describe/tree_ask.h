@@ -1,4 +1,4 @@
-/* What is asked of a listing: the parameters of a request for one. */
+/* The parameters of a request for a listing. */
 #ifndef ZD_DESCRIBE_TREE_ASK_H
 #define ZD_DESCRIBE_TREE_ASK_H
 

@@ -43,7 +43,7 @@ static ZD_RESULT leave_out(
     return document->left_out.out_of_memory ? ZD_NO_MEMORY : ZD_OK;
 }
 
-/* What v2 cannot say is left out. */
+/* Leave out nodes that v2 cannot describe. */
 static ZD_RESULT add_v2(
     struct zd_tree_document *document, const char *path, const struct zd_meta *meta)
 {
@@ -64,8 +64,8 @@ enum zd_status zd_tree_document_begin(
     return add_v2(document, "", start);
 }
 
-/* What other dialects store is rendered only when it is supported; a view shows what its chunks can
- * be read by. */
+/* Nodes of other dialects are rendered only when they are supported; a view shows the codecs that
+ * can read its chunks. */
 static bool is_shown(enum zd_view_kind view, const struct zd_meta *meta)
 {
     if (view != ZD_VIEW_NONE) {
@@ -74,7 +74,7 @@ static bool is_shown(enum zd_view_kind view, const struct zd_meta *meta)
     return !zd_meta_is_refused(meta) || strcmp(meta->dialect->name, "v3") == 0;
 }
 
-/* One that no listing has. */
+/* Pass over a node that no listing has. */
 static ZD_RESULT pass_over(struct zd_tree_document *document, const char *path,
     const struct zd_meta *meta, const char *text)
 {

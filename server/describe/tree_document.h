@@ -44,7 +44,8 @@ ZD_RESULT zd_tree_document_begin(struct zd_tree_document *document, const struct
 ZD_RESULT zd_tree_document_add(struct zd_tree_document *document, const char *path,
     struct zd_meta *meta, const char *why, struct zd_error *err);
 
-/** What follows the nodes, but the end of the object: in the form of v2 what was left out, too. */
+/** Write the members after the nodes, without the end of the object. The form of v2 also lists the
+ * nodes left out. */
 void zd_tree_document_end(struct zd_tree_document *document);
 
 void zd_tree_document_done(struct zd_tree_document *document); /* leaves a zeroed one */

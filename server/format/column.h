@@ -5,7 +5,7 @@
 #include "core/grid/cf_time.h"
 #include "server/format/format.h"
 
-/** Of a dimension of the result without coordinates: the indices in the array. Borrowed from the
+/** The column of a dimension without coordinates: the indices in the array. Borrowed from the
  * answer. */
 struct zd_column zd_column_of_indices(const struct zd_answer *answer, uint32_t dim);
 

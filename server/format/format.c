@@ -110,7 +110,7 @@ uint64_t zd_format_answer_columns_max(const struct zd_answer *answer)
     return bytes;
 }
 
-/* Of a line with what the positions of the last dimension are called. */
+/* The longest header line, with the names of the last dimension's positions. */
 static uint64_t header_text_max(const struct zd_answer *answer)
 {
     const bool has_positions = answer->has_header && answer->column != NULL && answer->rank == 2;

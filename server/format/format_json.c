@@ -45,7 +45,7 @@ static uint32_t depth_of(const struct zd_answer *answer)
     return answer->all == NULL ? 0 : 1;
 }
 
-/* What is before the object. */
+/* Write the text before the object. */
 static void begin_member(const struct zd_answer *answer, struct zd_emit *emit)
 {
     if (answer->all == NULL) {
@@ -60,7 +60,7 @@ static void begin_member(const struct zd_answer *answer, struct zd_emit *emit)
     zd_emit_key(emit, answer->name == NULL ? "" : answer->name);
 }
 
-/* What is behind it. */
+/* Write the text after the object. */
 static void end_member(const struct zd_answer *answer, struct zd_text *text)
 {
     const uint32_t n = zd_format_n_answers(answer);

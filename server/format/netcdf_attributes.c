@@ -271,7 +271,7 @@ static void add_ticks(struct list *list, const struct zd_dtype *dtype)
     add_values(list, "_FillValue", dtype, &nat, 1);
 }
 
-/* What the type or the format of the array says. */
+/* Add the attributes that follow from the array's type and the format. */
 static void add_own(struct list *list, const struct zd_answer *answer)
 {
     const struct zd_meta *meta = answer->meta;

@@ -43,7 +43,7 @@ static void add_name(const struct zd_answer *answer, uint32_t column, struct zd_
 
 /* ---- rows ---- */
 
-/* What stands before the last coordinate of rows that differ in that one only: the others. */
+/* The outer coordinates, shared by rows that differ in the last one only. */
 static void add_outer(const struct zd_answer *answer, uint64_t row,
     const struct zd_scalar_style *style, struct zd_text *text)
 {

@@ -1,4 +1,4 @@
-/* One element of a JSON body. */
+/* An element of a JSON body. */
 #include "server/format/text_element.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* One element of a JSON body: a value without spaces around it, in any spelling that slices are
- * answered with, integers as strings too, or that fill values have. */
+/* An element of a JSON body: a value without spaces around it. It may have any spelling of answers
+ * or of fill values; integers may be strings. */
 #ifndef ZD_FORMAT_TEXT_ELEMENT_H
 #define ZD_FORMAT_TEXT_ELEMENT_H
 
@@ -17,7 +17,7 @@ ZD_RESULT zd_text_element_parse(
     const struct zd_dtype *dtype, struct zd_span text, void *ret_bytes, struct zd_error *err);
 
 /**
- * One of variable length.
+ * Parse an element of variable length.
  * @param bytes   its own are added to the end
  * @param ret_len how many
  * @retval ZD_INVALID   facts expected and found

@@ -157,7 +157,7 @@ static void begin_token(struct zd_text_reader *reader, enum place place)
 
 /* ---- elements ---- */
 
-/* Of variable length: `to` gets its length, the reader its bytes. */
+/* Parse an element of variable length: `to` gets its length, the reader its bytes. */
 static enum zd_status parse_variable(struct zd_text_reader *reader, struct zd_error *err)
 {
     size_t len = 0;
@@ -252,7 +252,7 @@ static bool name_is(const struct zd_text_reader *reader, const char *name)
     return reader->token.len == len + 2 && memcmp(reader->token.at + 1, name, len) == 0;
 }
 
-/* What is said there is not what the data must be. */
+/* A member contradicts the data. */
 static enum zd_status contradicts(const struct zd_text_reader *reader, const char *member,
     const char *expected, const struct zd_json *said, struct zd_error *err)
 {
@@ -425,7 +425,7 @@ static enum zd_status in_token(
     return reader->place == IN_NAME ? end_name(reader, err) : end_member(reader, err);
 }
 
-/* One byte outside of tokens. */
+/* Take a byte outside of tokens. */
 static enum zd_status step(
     struct zd_text_reader *reader, uint8_t c, bool *ret_is_taken, struct zd_error *err)
 {

@@ -40,7 +40,7 @@ void zd_text_reader_done(struct zd_text_reader *reader); /* accepts a zeroed one
 /** Elements of variable length: how long one may be as text, and all have together. */
 void zd_text_reader_allow(struct zd_text_reader *reader, size_t bytes_max);
 
-/** As read_text of struct zd_format: stops before an element for which there is no room. */
+/** Like read_text of struct zd_format: stops before an element for which there is no room. */
 ZD_RESULT zd_text_reader_feed(
     struct zd_text_reader *reader, struct zd_span text, size_t *ret_used, struct zd_error *err);
 

@@ -62,7 +62,8 @@ static uint64_t descriptor_bytes(const struct zd_zip_file *file)
     return is_long(file->bytes) ? DESCRIPTOR64_BYTES : DESCRIPTOR_BYTES;
 }
 
-/* Of the ZIP64 field in the directory, without its head: what is too long, in this order (4.5.3).
+/* The length of the ZIP64 field in the directory, without its head: the sizes that are too long, in
+ * this order (4.5.3).
  */
 static uint32_t extra_bytes(const struct zd_zip_file *file)
 {

@@ -1,4 +1,4 @@
-/* What a client wants: media types (RFC 9110, 12.5.1) and content codings (12.5.3). */
+/* The client's preferences: media types (RFC 9110, 12.5.1) and content codings (12.5.3). */
 #include "server/http/accept.h"
 
 #include <strings.h>
@@ -9,7 +9,7 @@
 #define TOKEN           "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 #define TOKEN_BYTES_MAX 128
 
-/* One item of a header: a media range, or a coding. */
+/* An item of a header: a media range, or a coding. */
 struct item {
     struct zd_span name;    /* of a coding, or the type of a range */
     struct zd_span subtype; /* of a range; a coding has none */
@@ -130,7 +130,7 @@ bool zd_accept_is_for_people(const char *accept)
            page > zd_accept_quality(accept, "application/problem+json");
 }
 
-/* What the header says of one coding. */
+/* The header's statement about a coding. */
 struct wish {
     bool is_named;
     uint32_t quality;

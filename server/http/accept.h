@@ -1,4 +1,4 @@
-/* What a client wants: media types (RFC 9110, 12.5.1) and content codings (12.5.3). */
+/* The client's preferences: media types (RFC 9110, 12.5.1) and content codings (12.5.3). */
 #ifndef ZD_HTTP_ACCEPT_H
 #define ZD_HTTP_ACCEPT_H
 

@@ -24,7 +24,7 @@ struct zd_address {
 ZD_RESULT zd_address_parse(
     struct zd_span text, struct zd_address *ret_address, struct zd_error *err);
 
-/** What stands for all addresses where there is no IPv6. */
+/** The address for all interfaces where there is no IPv6. */
 struct zd_address zd_address_all_v4(uint16_t port);
 
 /** Whether only this machine reaches it. */

@@ -20,7 +20,7 @@ static bool spells(const char *from, size_t len, const char *word)
     return at == len && *word == '\0';
 }
 
-/* One that cannot be decoded is none that anybody has. */
+/* A credential that cannot be decoded matches none. */
 static void keep(struct zd_text *token, const char *from, size_t len)
 {
     for (size_t at = 0; token != NULL && at < len;) {

@@ -5,7 +5,7 @@
 #include "core/base/buf.h"
 #include "core/base/text.h"
 
-/** One file; a folder of them ends with one without name. */
+/** An embedded file; a folder ends with a file without name. */
 struct zd_embedded {
     const char *name;      /* without its folder */
     struct zd_span packed; /* zstd (RFC 8878): texts of half a megabyte take a fifth of it */

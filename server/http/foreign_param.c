@@ -1,4 +1,4 @@
-/* What other servers call parameters that we have by another name. */
+/* Parameter names of other servers, and our names for them. */
 #include "server/http/foreign_param.h"
 
 #include <stdbool.h>

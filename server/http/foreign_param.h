@@ -1,4 +1,4 @@
-/* What other servers call parameters that we have by another name. Thread: any. */
+/* Parameter names of other servers, and our names for them. Thread: any. */
 #ifndef ZD_HTTP_FOREIGN_PARAM_H
 #define ZD_HTTP_FOREIGN_PARAM_H
 

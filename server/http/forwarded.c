@@ -1,4 +1,4 @@
-/* What proxies say of the client behind them. */
+/* Proxies' statements about the client behind them. */
 #include "server/http/forwarded.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ static bool consists_of(struct zd_span text, const char *bytes)
     return true;
 }
 
-/* What stands before the first such byte, and behind it; false: there is none, and all is before.
+/* Split the text at the first such byte; false: there is none, and the whole text is before it.
  * An empty part points into the text: the caller may go on from there. */
 static bool split(
     struct zd_span text, uint8_t at, struct zd_span *ret_before, struct zd_span *ret_behind)
@@ -155,7 +155,7 @@ static bool is_prefix(struct zd_span path)
 
 /* ---- lists ---- */
 
-/* What one proxy wrote. */
+/* The element that a proxy wrote. */
 struct element {
     struct zd_span node;
     struct zd_span proto;

@@ -1,5 +1,5 @@
-/* What proxies say of the client behind them: Forwarded (RFC 7239) and the fields X-Forwarded-For,
- * -Proto, -Host and -Prefix. Thread: any.
+/* Proxies' statements about the client behind them: Forwarded (RFC 7239) and the fields
+ * X-Forwarded-For, -Proto, -Host and -Prefix. Thread: any.
  *
  * A list is read from its right end, where the nearest proxy wrote, as far as those who wrote are
  * trusted: nothing that stands further to the left is even looked at, since it may be anybody's. */
@@ -23,7 +23,7 @@ struct zd_forwarded_fields {
     struct zd_span x_prefix;
 };
 
-/** What they say; borrowed from the fields. */
+/** The statements of the proxies; borrowed from the fields. */
 struct zd_forwarded {
     struct zd_networks_ip client; /* the right-most that is not trusted, or of trusted ones the
                                      left-most; none: unknown */

@@ -83,7 +83,7 @@ static const uint8_t *too_large(struct zd_guard *guard, const uint8_t *at)
         "the request head has too many fields, parameters and cookies");
 }
 
-/* One expected byte. */
+/* Take an expected byte. */
 static const uint8_t *expect(
     struct zd_guard *guard, const uint8_t *at, char wanted, enum state next, const char *detail)
 {
@@ -367,7 +367,7 @@ static bool take_digit(struct zd_guard *guard, uint8_t byte)
            !ckd_add(&guard->number, guard->number, byte - '0');
 }
 
-/* One byte of a value that frames the request; part is 0 until it begins. */
+/* Take a byte of a value that frames the request; part is 0 until it begins. */
 static bool take_framing(struct zd_guard *guard, uint8_t byte)
 {
     if (guard->kind == HOST) {

@@ -82,7 +82,7 @@ enum zd_host_part zd_guard_syntax_host(enum zd_host_part part, uint8_t byte)
     return ZD_HOST_BAD;
 }
 
-/* What may follow a name or a value; white space leads to the place `spaces`. */
+/* The part after a name or a value; white space leads to the place `spaces`. */
 static enum zd_extension_part after(uint8_t byte, enum zd_extension_part spaces)
 {
     return byte == ';'                      ? ZD_EXTENSION_SEMICOLON

@@ -1,4 +1,4 @@
-/* What the pages that this server writes have in common. Thread: any. */
+/* Shared by the pages that this server writes. Thread: any. */
 #ifndef ZD_HTTP_HTML_H
 #define ZD_HTTP_HTML_H
 
@@ -11,7 +11,7 @@
     "base-uri 'none'; form-action 'none'; "                                                        \
     "frame-ancestors 'none'"
 
-/** What stands in a page's element `style`. */
+/** The content of a page's element `style`. */
 #define ZD_HTML_STYLE                                                                              \
     ":root{color-scheme:light dark}"                                                               \
     "body{font:16px/1.5 sans-serif;max-width:46em;margin:3em auto;padding:0 1em}"                  \

@@ -49,7 +49,7 @@ static bool is_word(const struct zd_json *json, const char *word)
     return text != NULL && strcmp(text, word) == 0;
 }
 
-/* One that may be missing. */
+/* Check a member that may be missing. */
 static bool is_word_if_any(const struct zd_json *jwk, const char *name, const char *word)
 {
     const struct zd_json *member = zd_json_member(jwk, name);

@@ -79,7 +79,7 @@ static bool is_word(const struct zd_json *json, const char *word)
     return text != NULL && strcmp(text, word) == 0;
 }
 
-/* Of another kind of token than those that open doors (RFC 8725, 3.11). */
+/* A token of another type does not give access (RFC 8725, 3.11). */
 static bool is_other_type(const struct zd_json *type)
 {
     static const char *const known[] = {"JWT", "at+jwt", "application/at+jwt"};
@@ -219,7 +219,7 @@ static bool copy(char *to, const char *from, size_t len)
     return true;
 }
 
-/* What names no data set or path is no word: a `*` is no pattern here. */
+/* A word must name a dataset or a path: a `*` is no pattern here. */
 static bool take_place(const char *place, size_t len, struct zd_jwt_word *word)
 {
     const char *slash = memchr(place, '/', len);

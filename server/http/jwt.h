@@ -13,7 +13,7 @@
 #define ZD_JWT_WORDS_MAX  256 /* of "scope" */
 #define ZD_JWT_WORD_BYTES 1024
 
-/** What tokens are judged by. Borrowed. */
+/** The rules for tokens. Borrowed. */
 struct zd_jwt_rules {
     const struct zd_jwk_set *keys; /* NULL: there are none yet */
     const char *issuer;
@@ -28,7 +28,7 @@ enum zd_jwt_answer {
     ZD_JWT_UNKNOWN_KEY, /* bad, but perhaps there are newer keys */
 };
 
-/** What a good token says. Release with zd_jwt_done; accepts a zeroed one. */
+/** The content of a good token. Release with zd_jwt_done; accepts a zeroed one. */
 struct zd_jwt {
     struct zd_json *claims;   /* owned */
     const struct zd_jwk *jwk; /* its key; borrowed from the rules' */
@@ -45,7 +45,7 @@ enum zd_jwt_answer zd_jwt_judge(
     struct zd_span token, const struct zd_jwt_rules *rules, uint64_t now_s, struct zd_jwt *ret_jwt);
 void zd_jwt_done(struct zd_jwt *jwt);
 
-/** One word of a scope. */
+/** A word of a scope. */
 struct zd_jwt_word {
     bool is_write;                   /* else it is to read */
     char dataset[ZD_JWT_WORD_BYTES]; /* "" = all */

@@ -61,7 +61,7 @@ static enum zd_status judge_name(const struct zd_params *params, const struct na
         err, name, "parameter '%.100s' %s", name, is_known ? "is repeated" : "is unknown");
 }
 
-/* One `name=value`; without '=' the value is empty. */
+/* Add a `name=value`; without '=' the value is empty. */
 static enum zd_status add_pair(struct zd_params *params, struct zd_span pair, char **to,
     const struct names *names, struct zd_error *err)
 {

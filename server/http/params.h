@@ -45,7 +45,7 @@ ZD_RESULT zd_params_flag(const struct zd_params *params, const char *name, bool 
     bool *ret_value, struct zd_error *err);
 ZD_RESULT zd_params_u64(const struct zd_params *params, const char *name,
     struct zd_params_range range, uint64_t *ret_value, struct zd_error *err);
-/** One of some words, ended by NULL; ret_choice is its position: 0 when absent. */
+/** Choose among words ended by NULL; ret_choice is the position: 0 when the parameter is absent. */
 ZD_RESULT zd_params_choice(const struct zd_params *params, const char *name,
     const char *const *choices, uint32_t *ret_choice, struct zd_error *err);
 

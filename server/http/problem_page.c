@@ -9,7 +9,7 @@
 
 #define DOCUMENT_BYTES_MAX (1U << 20)
 
-/* What somebody with a browser can do about it; where the detail says it, there is no row. */
+/* The remedy for a person with a browser. A code has no row where the detail has the remedy. */
 static const struct {
     const char *code;
     const char *remedy;
@@ -46,7 +46,7 @@ static void add_item(struct zd_text *page, const char *text)
     zd_text_add(page, "</code></li>\n");
 }
 
-/* What would have been answered. */
+/* Add links to the answers that would be right. */
 static void add_choices(const struct zd_problem *problem, struct zd_text *page)
 {
     const struct zd_json *suggestions = zd_json_member(problem->extra, "suggestions");

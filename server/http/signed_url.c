@@ -17,7 +17,7 @@
 static const char *const own_names[] = {"expires", "key", "signature"};
 enum { EXPIRES, KEY, SIGNATURE, N_OWN };
 
-/* What a query says of its signature. */
+/* The signature's members in a query. */
 struct sent {
     struct zd_span value[N_OWN];
     unsigned n_times[N_OWN];

@@ -22,7 +22,7 @@
 #include "core/base/text.h"
 #include "server/http/signing_keys.h"
 
-/** What is signed. Borrowed. */
+/** The signed parts. Borrowed. */
 struct zd_signed_url {
     struct zd_span method;
     struct zd_span path; /* decoded, begins with '/' */

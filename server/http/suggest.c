@@ -1,4 +1,4 @@
-/* What somebody may have meant: the names nearest to what was typed. */
+/* Suggestions: the names nearest to a typed one. */
 #include "server/http/suggest.h"
 
 #include <string.h>
@@ -12,8 +12,8 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* One row of the table: how far each beginning of `name` is from one of `typed`, i + 1 bytes long.
- */
+/* Fill a row of the table: the distance of each beginning of `name` from a beginning of `typed`, i
+ * + 1 bytes long. */
 static void fill_row(struct zd_span typed, struct zd_span name, size_t i,
     const uint32_t *before_last, const uint32_t *last, uint32_t *row)
 {

@@ -100,7 +100,7 @@ uint64_t zd_picture_read_bytes(const struct zd_picture *picture)
     return bytes;
 }
 
-/* What the elements of a chunk become. */
+/* The size of a chunk's decoded elements. */
 static uint64_t decoded_bytes(const struct zd_picture *picture)
 {
     const struct zd_node *node = picture->read.node;
@@ -251,7 +251,7 @@ static enum zd_status know_ends(struct zd_picture *picture, struct zd_error *err
     return status;
 }
 
-/* Of the map, ZD_SHADE_COLORS colours from its first to its last one. */
+/* The colour of the map at a position, ZD_SHADE_COLORS from its first to its last one. */
 static uint32_t color_of(const struct zd_picture *picture, uint32_t i)
 {
     const uint32_t most = ZD_SHADE_COLORS - 1;

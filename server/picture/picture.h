@@ -17,7 +17,7 @@ struct zd_picture_whole {
     struct zd_picture_numbers numbers;
     struct zd_shade_range range; /* of what was seen so far */
     zd_step *next;               /* once it is known */
-    /* Of the tile, while the whole array is read in its place. */
+    /* The tile, while the whole array is read in its place. */
     const struct zd_slice_read_kind *kind;
     struct zd_node *tile_node;
     struct zd_selection asked;

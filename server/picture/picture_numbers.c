@@ -1,4 +1,4 @@
-/* What the elements of an array are in a picture. */
+/* The numbers of an array in a picture. */
 #include "server/picture/picture_numbers.h"
 
 #include <assert.h>

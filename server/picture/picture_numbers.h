@@ -1,5 +1,5 @@
-/* What the elements of an array are in a picture: themselves, or what their attributes make of them
- * (decode=cf). Thread: any. */
+/* The numbers of an array in a picture: its elements, or their decoded values (decode=cf). Thread:
+ * any. */
 #ifndef ZD_PICTURE_PICTURE_NUMBERS_H
 #define ZD_PICTURE_PICTURE_NUMBERS_H
 

@@ -19,7 +19,7 @@ const char *const zd_picture_params_names[] = {"slice", "isel", "sel", "origin",
     "expected_shape", "cmap", "vmin", "vmax", "stretch", "size", "max_size", "tile", "tile_size",
     "flip", "nan", "plan", NULL};
 
-/* What a slice has by another meaning, or not at all. */
+/* Parameters of pictures that slices lack, or use otherwise. */
 static const char *const own_names[] = {
     "cmap", "vmin", "vmax", "stretch", "size", "max_size", "tile", "tile_size", "flip", "nan"};
 

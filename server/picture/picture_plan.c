@@ -1,5 +1,4 @@
-/* What a picture shows, and in how many pixels: the query, judged against the array and the limits.
- */
+/* The plan of a picture: the query, judged against the array and the limits. */
 #include "server/picture/picture_plan.h"
 
 #include "core/base/num.h"
@@ -70,7 +69,7 @@ static void find_dims(struct zd_picture *picture)
     }
 }
 
-/* What colours of numbers need is not for pictures that have colours. */
+/* Refuse the parameters of colour maps for pictures that have colours. */
 static enum zd_status check_no_map(const struct zd_picture_params *ask, struct zd_error *err)
 {
     const char *name = ask->has_colormap        ? "cmap"
@@ -174,7 +173,7 @@ static void cut_axis(struct zd_axis *axis, uint64_t lo, uint64_t hi)
     axis->slack = 0;
 }
 
-/* Of one dimension, the elements of one row or column of tiles. */
+/* Cut a dimension to a row or column of tiles. */
 static enum zd_status cut_dim(struct zd_picture *picture, uint32_t dim, uint64_t index,
     const char *what, struct zd_error *err)
 {

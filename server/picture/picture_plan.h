@@ -1,4 +1,4 @@
-/* What a picture shows, and in how many pixels. Thread: loop. */
+/* The plan of a picture: its elements and pixels. Thread: loop. */
 #ifndef ZD_PICTURE_PICTURE_PLAN_H
 #define ZD_PICTURE_PICTURE_PLAN_H
 

@@ -8,7 +8,7 @@
 #define CACHE_BYTES (UINT64_C(1) << 20)
 #define TRUST_TIMES 20 /* as long as it took to find, a range is trusted */
 
-/* What the key begins with; the path follows. */
+/* The head of the key; the path follows. */
 struct head {
     uint64_t tag;
     uint32_t dataset;
@@ -25,7 +25,7 @@ struct zd_value_ranges_entry {
     uint64_t n_changes;  /* of the dataset, when it was found last */
     uint64_t checked_ms; /* loop time, when that began */
     uint64_t took_ms;    /* to read the whole array */
-    /* Of the one who leads. */
+    /* State of the leading request. */
     uint64_t led_changes;
     uint64_t led_ms;
     uint8_t key[];

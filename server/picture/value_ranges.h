@@ -15,7 +15,7 @@
 
 struct zd_value_ranges_entry;
 
-/** What is found. */
+/** The found range. */
 struct zd_value_ranges_found {
     double min; /* finite */
     double max; /* >= min */

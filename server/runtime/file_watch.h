@@ -7,7 +7,7 @@
 
 #include "server/runtime/workers.h"
 
-/** What tells one state of a file from another; all zero where there is none. */
+/** The state of a file, to notice changes; all zero where there is none. */
 struct zd_file_stamp {
     uint64_t inode;
     uint64_t len;

@@ -50,7 +50,7 @@ static inline void zd_gather_cancel(struct zd_gather *gather)
 /** Count a store operation, before it is started, and let its end arrive. */
 void zd_gather_await(struct zd_gather *gather, struct zd_store_op *op);
 
-/** One of the waits has ended: for ends that come without a zd_wait. */
+/** Count a wait as ended that has no zd_wait. */
 void zd_gather_arrived(struct zd_gather *gather);
 
 /** The `done` of a wait whose context is a gather. */

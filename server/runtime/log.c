@@ -197,7 +197,7 @@ static void emit_optional(struct zd_emit *emit, const char *name, const char *te
     }
 }
 
-/* Those that took any: "store_ms". */
+/* Write the times that are not zero: "store_ms". */
 static void emit_times(struct zd_emit *emit, const struct zd_times *times)
 {
     for (size_t i = 0; i < ZD_TIMES && times != NULL; i++) {

@@ -22,8 +22,8 @@ struct zd_memory {
 };
 
 /**
- * What the system lets the process use: the least of its control groups' limits (version 2
- * memory.max, version 1 memory.limit_in_bytes, theirs and their parents'), RLIMIT_AS, and the
+ * The memory that the system lets the process use: the least of its control groups' limits (version
+ * 2 memory.max, version 1 memory.limit_in_bytes, theirs and their parents'), RLIMIT_AS, and the
  * machine's memory.
  *
  * @param root       "" for the real /proc and /sys; tests have others

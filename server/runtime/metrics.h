@@ -9,7 +9,7 @@
 #define ZD_METRICS_BUCKETS  14
 #define ZD_METRICS_DATASETS 128 /* that have counts of their own; further ones share one row */
 
-/** What the answers of one route and one class of status were. */
+/** Counts of the answers of a route and a class of status. */
 struct zd_metric_requests {
     uint64_t n;
     uint64_t body_bytes;
@@ -19,12 +19,12 @@ struct zd_metric_requests {
 
 #define ZD_METRICS_CLASSES 6 /* [1] 1xx ... [5] 5xx */
 
-/** What the answers of one route were. */
+/** Counts of the answers of a route. */
 struct zd_metric_row {
     struct zd_metric_requests class[ZD_METRICS_CLASSES];
 };
 
-/** What was answered about one dataset. */
+/** Counts of the answers about a dataset. */
 struct zd_metric_dataset {
     char *name; /* owned; NULL: of all those that have no counts of their own */
     struct zd_metric_row requests;
@@ -57,7 +57,7 @@ struct zd_metrics {
     uint64_t n_unknown; /* requests whose client's address no proxy says in a way that counts */
 };
 
-/** One finished request, as the log and the metrics take it. Everything is borrowed during the call
+/** A finished request, for the log and the metrics. Everything is borrowed during the call
  * that takes it. */
 struct zd_access {
     const char *method;            /* as sent */

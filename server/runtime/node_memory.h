@@ -14,7 +14,7 @@ struct zd_node_memory {
     uint64_t bytes_admitted; /* that requests have been admitted for the nodes they keep */
 };
 
-/** What a request has been admitted for. Starts zeroed. */
+/** The share of a request. Starts zeroed. */
 struct zd_node_memory_share {
     struct zd_node_memory *parsed; /* NULL: nothing */
     uint64_t bytes;

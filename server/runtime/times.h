@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/** What a request does, or waits for. */
+/** The work or wait that a request's time is spent on. */
 enum zd_time {
     ZD_TIME_STORE,   /* stored objects, and those who change them */
     ZD_TIME_QUEUE,   /* admission: memory and a place */

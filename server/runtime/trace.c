@@ -89,7 +89,7 @@ static void sent(struct zd_transfer *transfer)
     }
 }
 
-/* What waits becomes a batch. */
+/* Send the waiting spans as a batch. */
 static void send_batch(struct zd_tracer *tracer)
 {
     static const char *const headers[] = {"Content-Type: application/json", NULL};
@@ -193,7 +193,7 @@ static void emit_number(struct zd_emit *emit, const char *key, uint64_t value)
     zd_emit_object_end(emit);
 }
 
-/* What all spans have. */
+/* Write the members that all spans have. */
 static void begin_span(struct zd_emit *emit, const struct zd_trace *trace, const char *id,
     const char *parent_id, const struct zd_trace_span *span)
 {

@@ -19,7 +19,7 @@
 
 struct zd_access;
 
-/** What a request did, or waited for. By uv_hrtime. */
+/** A span of work or waiting. By uv_hrtime. */
 struct zd_trace_span {
     const char *name; /* a literal */
     uint64_t began_ns;
@@ -45,7 +45,7 @@ enum zd_trace_loss {
     ZD_TRACE_LOSSES,
 };
 
-/** What traces go through; zeroed: there is no collector. */
+/** The sender of traces; zeroed: there is no collector. */
 struct zd_tracer {
     const struct zd_settings *settings; /* borrowed */
     struct zd_remote_settings remote;

@@ -146,7 +146,8 @@ static void on_done(uv_work_t *uv, int status)
     }
 }
 
-/* One for each worker, and a little more: a worker must not wait until the loop has turned. */
+/* The queue takes one job for each worker, and a few more: a worker must not wait until the loop
+ * has turned. */
 static bool has_room(const struct zd_workers *workers, const struct zd_workers_queue *queue)
 {
     return queue->n_given < workers->n_workers ||

@@ -24,7 +24,7 @@ struct zd_job_owner {
     const char *traceparent; /* of it, as long as it lasts; or NULL */
 };
 
-/** One piece of work: the caller's memory, from submit to the end of its
+/** A job: the caller's memory, from submit to the end of its
  * wait. */
 struct zd_job {
     void (*work)(struct zd_job *job); /* worker thread; owns nothing but its inputs and outputs */
