@@ -1,4 +1,4 @@
-/* What slices and decoded chunks cost without a server: each line is CPU microseconds a piece, of
+/* The cost of slices and decoded chunks without a server: each line is CPU microseconds a piece, of
  * this process.
  *
  *   zarrd-bench-codec slice  ARRAY CODEC A,B,C SECONDS   open, pread, decode, copy, for blocks of
@@ -247,7 +247,7 @@ static void decode_zarrd(const struct array *array, struct zd_buf *chunk, bool c
     }
 }
 
-/* One round: all chunks by the library, all by zarrd, until the time is over. */
+/* Run a round: all chunks by the library, all by zarrd, until the time is over. */
 static void time_round(
     const struct array *array, struct zd_buf **chunk, size_t n_chunks, double seconds)
 {
@@ -331,7 +331,7 @@ static bool run(const struct array *array, char **argument)
 
 int main(int argc, char **argv)
 {
-    /* As the server has it (server/runtime/memory): else each chunk pays for pages of its own. */
+    /* Like the server (server/runtime/memory): else each chunk pays for pages of its own. */
     (void)mallopt(M_MMAP_THRESHOLD, REUSED_BYTES_MAX);
     (void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES_MAX);
     struct array array = {0};

@@ -101,7 +101,7 @@ static void field_at(const void *context, const uint64_t *at, void *ret_bytes)
 
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
 
-/* What the second argument names. */
+/* The data sets that the second argument names. */
 static const struct set {
     const char *name;
     const struct plan *plan;

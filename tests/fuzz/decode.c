@@ -1,4 +1,4 @@
-/* What the fuzz targets of codecs share: chains of one codec, and what holds of any of them. */
+/* Shared by the fuzz targets of codecs: chains of one codec, and rules for all of them. */
 #include "tests/fuzz/decode.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What the fuzz targets of codecs share: chains of one codec, and what holds of any of them. */
+/* Shared by the fuzz targets of codecs: chains of one codec, and rules for all of them. */
 #ifndef ZD_TESTS_FUZZ_DECODE_H
 #define ZD_TESTS_FUZZ_DECODE_H
 
@@ -20,10 +20,10 @@ struct zd_fuzz_chain {
 };
 
 /**
- * One input: the first byte names the row; the rest is what was stored, and is also stored as it
- * is. Stored bytes decode to exactly a chunk or are refused; what decoded, or was an array from the
- * start, is the same after it was encoded and decoded (unless the codec is lossy); and a byte that
- * changed on the way is noticed or does no harm.
+ * Run an input: the first byte names the row; the rest is decoded as stored bytes, and also
+ * encoded. Stored bytes decode to exactly a chunk or are refused; what decoded, or was an array
+ * from the start, is the same after it was encoded and decoded (unless the codec is lossy); and a
+ * byte that changed on the way is noticed or does no harm.
  */
 void zd_fuzz_decode(struct zd_fuzz_chain *rows, size_t n_rows, struct zd_span input);
 

@@ -49,7 +49,7 @@ static enum zd_status read_texts(
     return zd_dialect_find("v2")->parse(&documents, &reading, ret_meta, NULL);
 }
 
-/* What is made of it says it all, where nothing of it was refused; and needs no leniency. */
+/* If nothing was refused, the rendered document describes the whole node, and needs no leniency. */
 static void check_render(const struct zd_meta *meta)
 {
     ZD_AUTO(zd_meta) again = NULL;

@@ -38,7 +38,7 @@ static void check_normal(const struct zd_meta *meta)
     zd_fuzz_insist(zd_json_equal(again->document, meta->document));
 }
 
-/* What is at both ends of each dimension, and a chunk as it is. */
+/* Check both ends of each dimension, and an inner chunk. */
 static void check_grid(struct zd_meta *meta)
 {
     const struct zd_grid *grid = &meta->grid;
@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct zd_span text = {.ptr = data, .len = size};
     ZD_AUTO(zd_meta) written = parse(text, ZD_JUDGE_WRITE, INPUT_BYTES_MAX);
     ZD_AUTO(zd_meta) meta = parse(text, ZD_JUDGE_READ, INPUT_BYTES_MAX);
-    /* What may be written can be read, but for extensions that are not known here. */
+    /* A document that may be written can be read, except for unknown extensions. */
     zd_fuzz_insist(zd_meta_is_refused(written) || meta->faults.n_invalid == 0);
     if (!zd_meta_is_refused(meta)) {
         check_normal(meta);

@@ -1,5 +1,5 @@
-/* What a connection brings, whole and in pieces: the first byte says how long the pieces are. The
- * verdict is the same, and what is left of whole requests is judged the same again. */
+/* The bytes of a connection, whole and in pieces: the first byte gives the length of the pieces.
+ * The verdict is the same, and the rest of whole requests is judged the same again. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static void require(bool fact)
     }
 }
 
-/* What a stream came to. */
+/* The outcome of a stream. */
 struct verdict {
     struct zd_guard guard;
     uint8_t *kept; /* owned */
@@ -55,7 +55,7 @@ static struct verdict judge(struct zd_span bytes, size_t piece_len)
     return verdict;
 }
 
-/* What is left is requests that nothing is taken out of. */
+/* The kept bytes are requests, and judging them again removes nothing. */
 static void check_kept(const struct verdict *verdict)
 {
     const struct zd_span whole = {.ptr = verdict->kept, .len = verdict->n_whole};

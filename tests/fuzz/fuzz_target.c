@@ -14,7 +14,7 @@
 
 static const char *const methods[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "BREW"};
 
-/* What no decoded path may hold. */
+/* No decoded path holds these. */
 static void check_segments(const char *path)
 {
     while (*path != '\0') {

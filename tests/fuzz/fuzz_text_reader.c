@@ -18,7 +18,7 @@ struct shape {
     uint64_t n;
 };
 
-/* What a body came to. */
+/* The outcome of a body. */
 struct verdict {
     enum zd_status status;
     struct zd_error err;

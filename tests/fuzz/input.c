@@ -1,4 +1,4 @@
-/* What fuzz targets share: facts that hold in every build, and inputs that are taken apart. */
+/* Shared by fuzz targets: checks that hold in every build, and functions that take inputs apart. */
 #include "tests/fuzz/input.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What fuzz targets share: facts that hold in every build, and inputs that are taken apart. */
+/* Shared by fuzz targets: checks that hold in every build, and functions that take inputs apart. */
 #ifndef ZD_TESTS_FUZZ_INPUT_H
 #define ZD_TESTS_FUZZ_INPUT_H
 
@@ -19,7 +19,7 @@ char *zd_fuzz_line(struct zd_span *input);
 /** The data type of that name, or of NumPy's type string. @retval not ZD_OK: there is none */
 ZD_RESULT zd_fuzz_dtype(const char *name, struct zd_dtype *ret_dtype);
 
-/** What is left of an input, up to its first NUL. Owned. */
+/** The rest of an input, up to its first NUL. Owned. */
 char *zd_fuzz_rest(struct zd_span *input);
 
 /** The next byte; 0 at the end. */

@@ -24,7 +24,7 @@
 
 enum kind { KIND_WRITE, KIND_FLUSH };
 
-/* As LOG has it: native byte order, and for writes `len` bytes behind it. */
+/* The format of LOG: native byte order, and for writes `len` bytes behind it. */
 struct record {
     uint64_t kind;
     uint64_t offset;
@@ -49,7 +49,7 @@ static struct disk *disk_of(fuse_req_t request)
     return fuse_req_userdata(request);
 }
 
-/* What is not on record did not happen: 0, or the errno of a log that is full. */
+/* An operation without a record did not happen: 0, or the errno of a log that is full. */
 static int note(struct disk *disk, struct record record, const char *bytes)
 {
     const size_t len = sizeof record + (size_t)record.len;
@@ -175,7 +175,7 @@ static void *map_file(const char *path, size_t *ret_bytes)
     return bytes;
 }
 
-/* One thread: records have the order in which the disk did its work. */
+/* Serve on one thread: records have the order in which the disk did its work. */
 static int serve(struct disk *disk, const char *folder)
 {
     char *argv[] = {"zarrd-powercut-disk", "-o", "fsname=zarrd-powercut", NULL};

@@ -4,7 +4,7 @@
 
 #include "core/dialect/meta.h"
 
-/** What a test says of an array; the fill value is all zero. */
+/** An array of a test; the fill value is all zero. */
 struct zd_unit_array {
     uint32_t rank;
     uint64_t shape[ZD_RANK_MAX];

@@ -1,4 +1,4 @@
-/* What tests of codecs share: chains from a line of JSON. */
+/* Shared by tests of codecs: chains from a line of JSON. */
 #include "tests/support/codec.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What tests of codecs share: chains from a line of JSON. */
+/* Shared by tests of codecs: chains from a line of JSON. */
 #ifndef ZD_TESTS_SUPPORT_CODEC_H
 #define ZD_TESTS_SUPPORT_CODEC_H
 
@@ -59,7 +59,7 @@ void zd_unit_check_corrupt(const struct zd_unit_chain *what, const char *encoded
 void zd_unit_check_parts(
     const struct zd_chain *chain, struct zd_buf *encoded, const struct zd_buf *whole, int n_runs);
 
-/** What is stored of a chunk of bytes, and what it decodes to. */
+/** The stored form of a chunk of bytes, and its decoded form. */
 struct zd_unit_stored {
     const char *codecs;  /* JSON with ' for " */
     uint64_t n;          /* bytes expected */
@@ -85,7 +85,7 @@ void zd_unit_check_round_trip(const char *codecs, uint64_t n);
  */
 void zd_unit_check_damage(const char *codecs, uint64_t n, bool is_checked);
 
-/** Of what 64 MiB of zeros became, a chain of 1000 bytes decodes nothing. */
+/** A chain of 1000 bytes refuses to decode the stored form of 64 MiB of zeros. */
 void zd_unit_check_bomb(const char *codecs);
 
 /** Some bytes of that many elements that compress a little; owned. */

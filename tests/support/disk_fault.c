@@ -45,7 +45,7 @@ static bool is_on(const char *call, const char *ending)
     return syscall(SYS_faccessat, AT_FDCWD, switch_path(path, call, ending), F_OK) == 0;
 }
 
-/* What a switch holds. */
+/* The content of a switch. */
 struct setting {
     long code; /* an errno; 0 when there is no such switch */
     long n_let_through;

@@ -1,4 +1,4 @@
-/* What tests of the drafts of 2019 to January 2023 share: nodes from a few lines of JSON. */
+/* Shared by tests of the drafts of 2019 to January 2023: nodes from a few lines of JSON. */
 #ifndef ZD_TESTS_SUPPORT_DRAFT_H
 #define ZD_TESTS_SUPPORT_DRAFT_H
 
@@ -14,7 +14,7 @@ struct zd_unit_draft {
     const char *entry;
 };
 
-/** What the dialect bids for them. */
+/** The dialect's bid for them. */
 int zd_unit_draft_bid(const struct zd_unit_draft *draft);
 
 /** The node that they make. @param ret_meta owned */

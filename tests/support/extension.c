@@ -1,4 +1,4 @@
-/* What tests of generic extensions share: nodes with one entry in `extensions`. */
+/* Shared by tests of generic extensions: nodes with one entry in `extensions`. */
 #include "tests/support/extension.h"
 
 #include <string.h>

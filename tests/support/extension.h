@@ -1,4 +1,4 @@
-/* What tests of generic extensions share: nodes with one entry in `extensions`. */
+/* Shared by tests of generic extensions: nodes with one entry in `extensions`. */
 #ifndef ZD_TESTS_SUPPORT_EXTENSION_H
 #define ZD_TESTS_SUPPORT_EXTENSION_H
 
@@ -9,7 +9,7 @@
 struct zd_meta *zd_unit_extended_array(const char *data_type, const char *extensions);
 struct zd_meta *zd_unit_extended_group(const char *extensions);
 
-/** One entry, and what is to be found of it. */
+/** An entry, and the expected findings. */
 struct zd_unit_extension_fact {
     const char *data_type;  /* NULL: a group */
     const char *extensions; /* the whole list */

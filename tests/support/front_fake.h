@@ -11,7 +11,7 @@
 
 #define ZD_FAKE_TEXT_BYTES (1U << 20)
 
-/** One request and its answer. */
+/** A request and its answer. */
 struct zd_fake_exchange {
     struct zd_request request;
     struct zd_text path;

@@ -40,7 +40,7 @@ void zd_unit_random_case(struct zd_grid *ret_grid, struct zd_selection *ret_sele
     *ret_selection = selection;
 }
 
-/* As many as the shape needs, or more. */
+/* Make as many edges as the shape needs, or more. */
 static void random_axis_edges(struct zd_grid *grid, struct zd_edges *edges, uint32_t dim)
 {
     const struct zd_edge_axis *axis = &edges->axis[dim];

@@ -7,7 +7,7 @@
 #include "core/base/buf.h"
 #include "core/base/list.h"
 
-/** What follows an answer. */
+/** The connection's fate after an answer. */
 enum zd_reply_end {
     ZD_REPLY_KEEP,  /* the connection stays */
     ZD_REPLY_CLOSE, /* it is closed */

@@ -1,4 +1,4 @@
-/* One server and one change of its hierarchy under test: every step fails in turn. */
+/* A server and a change of its hierarchy under test: every step fails in turn. */
 #include "tests/support/scene.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 
 struct zd_test_scene;
 
-/** What a test asks after each request that met a fault; it may assert. `now` is the hierarchy.
+/** The test's check after each request that met a fault; it may assert. `now` is the hierarchy.
  * @return whether the request may leave that, which is neither the old hierarchy nor the new one */
 typedef bool zd_test_judge(
     struct zd_test_scene *scene, const struct zd_test_answer *answer, const char *now);
@@ -34,7 +34,7 @@ struct zd_test_change {
     const char *body;
 };
 
-/** One writable dataset `w` in memory. */
+/** Open a writable dataset `w` in memory. */
 void zd_test_scene_open(struct zd_test_scene *scene);
 void zd_test_scene_close(struct zd_test_scene *scene);
 

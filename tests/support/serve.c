@@ -23,7 +23,7 @@
 #define ANSWER_BYTES_MAX (256U << 10)
 #define WAIT_MS          30000 /* an answer that takes longer is none */
 
-/* What differs from one answer to the next. */
+/* Fields that differ from one answer to the next. */
 static const char *const blanked[] = {"\r\nDate: ", "\r\nX-Request-Id: ", "\"instance\":\""};
 
 void zd_test_serve_configure(struct zd_test_serve *serve, const char *config)

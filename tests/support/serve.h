@@ -11,7 +11,7 @@ struct zd_test_serve {
     struct zd_server *server;
 };
 
-/** One answer, or what came of it. */
+/** An answer, or the failure to get one. */
 struct zd_test_answer {
     char *bytes; /* all that was received, ended by NUL; what differs each time is blanked */
     size_t len;

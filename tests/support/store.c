@@ -1,4 +1,4 @@
-/* What tests of stores share: a loop, a fresh store, and operations that wait. */
+/* Shared by tests of stores: a loop, a fresh store, and operations that wait. */
 #include "tests/support/store.h"
 
 #include <ftw.h>

@@ -1,4 +1,4 @@
-/* What tests of stores share: a loop, a fresh store, and operations that wait. */
+/* Shared by tests of stores: a loop, a fresh store, and operations that wait. */
 #ifndef ZD_TESTS_SUPPORT_STORE_H
 #define ZD_TESTS_SUPPORT_STORE_H
 

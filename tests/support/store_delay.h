@@ -6,7 +6,7 @@
 
 #define ZD_DELAY_ASKED_MAX 4096
 
-/** What happens to one operation of the inner store. */
+/** The fate of an operation of the inner store. */
 struct zd_delay_step {
     uint64_t ms;           /* then it is answered */
     enum zd_status status; /* ZD_OK: with what the store holds */
@@ -14,7 +14,7 @@ struct zd_delay_step {
     bool is_done; /* of a write that fails: it has been done all the same */
 };
 
-/** One operation that the inner store was asked for. */
+/** An operation that the inner store was asked for. */
 struct zd_delay_asked {
     char what; /* 'r' read, 's' status, 'l' list, 'w' write, 'e' erasure */
     char key[64];
@@ -22,7 +22,7 @@ struct zd_delay_asked {
     uint64_t at_ms;
 };
 
-/** What all stores of a test share. */
+/** State shared by all stores of a test. */
 struct zd_delay {
     uv_loop_t loop;
     struct zd_remote remote;

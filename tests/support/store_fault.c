@@ -75,7 +75,7 @@ static bool is_refused(const struct zd_store_write *write)
            strcmp(write->key, fault.refused) == 0;
 }
 
-/* What is staged goes away with a commit that fails, as everywhere. */
+/* Staged bytes are discarded with a commit that fails, as in every store. */
 static void fault_write(struct zd_store *store, struct zd_store_write *write)
 {
     if (!is_hit() && !is_refused(write)) {

@@ -1,5 +1,5 @@
-/* What tests of the disk tier share: a store in memory as the origin, which counts and can be
- * gone, and the tier over it in a directory of its own. */
+/* Shared by tests of the disk tier: a store in memory as the origin, which counts and can be gone,
+ * and the tier over it in a directory of its own. */
 #ifndef ZD_TESTS_SUPPORT_TIER_H
 #define ZD_TESTS_SUPPORT_TIER_H
 

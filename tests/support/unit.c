@@ -1,4 +1,4 @@
-/* What unit tests share: one suite a program, and the fault-injecting loop. */
+/* Shared by unit tests: one suite a program, and the fault-injecting loop. */
 #include "tests/support/unit.h"
 
 #include <stdio.h>

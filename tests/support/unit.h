@@ -1,4 +1,4 @@
-/* What unit tests share: one suite a program, and the fault-injecting loop. */
+/* Shared by unit tests: one suite a program, and the fault-injecting loop. */
 #ifndef ZD_TESTS_SUPPORT_UNIT_H
 #define ZD_TESTS_SUPPORT_UNIT_H
 

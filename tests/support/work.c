@@ -1,4 +1,5 @@
-/* One idle handle a job, so that the loop neither sleeps nor ends before all jobs are done. */
+/* An idle handle for each job, so that the loop neither sleeps nor ends before all jobs are done.
+ */
 #include "tests/support/work.h"
 
 #include <stdbool.h>

@@ -6,7 +6,7 @@
 
 #define MIB 1048576U
 
-/* What is asked for, beside what is known, until no more may be. */
+/* Ask for nodes, beside the known ones, until no more may be asked for. */
 static uint32_t ask(struct zd_ahead *ahead)
 {
     while (zd_ahead_may_ask(ahead)) {

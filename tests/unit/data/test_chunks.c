@@ -472,7 +472,8 @@ START_TEST(a_fault_of_the_store_is_told_to_all_and_not_remembered)
 }
 END_TEST
 
-/* One who leaves does not disturb the others; when all leave, the work is dropped at any stage. */
+/* A waiter that leaves does not disturb the others; when all leave, the work is dropped at any
+ * stage. */
 START_TEST(those_who_leave_take_nothing_with_them)
 {
     struct zd_test_plane plane;
@@ -503,7 +504,7 @@ START_TEST(those_who_leave_take_nothing_with_them)
 }
 END_TEST
 
-/* One chunk of 64 KiB of gzip is decoded at once; when many are wanted, workers share them. */
+/* A single chunk of 64 KiB of gzip is decoded at once; when many are wanted, workers share them. */
 START_TEST(many_chunks_do_not_hold_the_loop)
 {
     struct zd_test_plane plane;

@@ -114,7 +114,7 @@ static const struct {
     {"PUT", "/v1/datasets/m/slices/a?slice=0:2", "xy", 4},
 };
 
-/* What is cached is trusted, or asked for again each time. */
+/* Cached objects are trusted, or asked for again each time. */
 static const char *const configs[] = {DATASET("3600000"), DATASET("0")};
 
 static void ask(struct zd_test_serve *serve, const char *method, const char *target,

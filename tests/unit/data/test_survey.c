@@ -150,7 +150,7 @@ START_TEST(a_survey_that_is_given_up_wakes_nobody)
 }
 END_TEST
 
-/* Of a list the plan comes to an object several times; `seen` has it once. */
+/* The plan of a list may meet an object several times; `seen` has it once. */
 START_TEST(what_a_list_comes_to_again_is_one_object)
 {
     struct zd_test_plane plane;

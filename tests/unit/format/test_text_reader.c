@@ -111,7 +111,7 @@ static const struct body_fact {
     {"uint8", 0, {0}, "{\"data\":4", NULL, "/data"},
 };
 
-/* What a body came to. */
+/* The outcome of a body. */
 struct outcome {
     enum zd_status status;
     struct zd_error err;
@@ -119,7 +119,7 @@ struct outcome {
     size_t n_bytes;
 };
 
-/* One piece, with room for so many elements at a time. */
+/* Feed a piece, with room for so many elements at a time. */
 static enum zd_status feed(
     struct zd_text_reader *reader, struct outcome *outcome, struct zd_span piece, uint64_t room)
 {
@@ -251,7 +251,7 @@ START_TEST(elements_of_any_length_are_read_with_a_limit)
 }
 END_TEST
 
-/* Of bytes one by one, with a last item that is right or not. */
+/* Read a list byte by byte; its last item is right or not. */
 static enum zd_status read_long_list(size_t n, const char *last, struct zd_error *err)
 {
     struct zd_text_reader reader;
@@ -414,7 +414,7 @@ static const struct element_fact {
     {"r24", "[1,2,256]", NULL},
 };
 
-/* One element without lists. */
+/* Read an element without lists. */
 static enum zd_status read_element(
     const char *type, struct zd_span text, uint8_t *to, struct zd_error *err)
 {

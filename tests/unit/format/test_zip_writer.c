@@ -7,7 +7,7 @@
 
 #define TEXT_BYTES_MAX 65536
 
-/* One member "a" with the bytes "123456789", whose CRC-32 is cbf43926. */
+/* A member "a" with the bytes "123456789", whose CRC-32 is cbf43926. */
 static const char small[] = "504b0304" /* 4.3.7 */
                             "1400"
                             "0808"

@@ -32,7 +32,7 @@ static void open_pair(struct pair *pair)
     close(listener);
 }
 
-/* As much as nobody takes. @return bytes */
+/* Fill the pair until it takes no more. @return bytes */
 static size_t fill(const struct pair *pair)
 {
     static uint8_t block[BLOCK];

@@ -96,7 +96,7 @@ START_TEST(one_that_leaves_lets_another_lead)
 }
 END_TEST
 
-/* What makes a range known before another one's, or one to be looked at again. */
+/* Changes after which a range is known before another one's, or must be looked at again. */
 static const struct change {
     uint64_t revalidate_ms;
     bool is_written;

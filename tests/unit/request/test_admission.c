@@ -162,8 +162,7 @@ START_TEST(nobody_passes_one_who_waits_for_all_of_it)
 }
 END_TEST
 
-/* One client asks for a lot of bytes, another one for little, both often: each gets the same bytes.
- */
+/* Two clients ask often, the first for many bytes, the second for few: each gets the same bytes. */
 START_TEST(clients_share_bytes_not_requests)
 {
     begin(&limits);
@@ -236,7 +235,7 @@ START_TEST(who_holds_half_of_a_lane_goes_after_others)
 }
 END_TEST
 
-/* One that never gives back leaves others their part, and waits without being in their way. */
+/* A client that never gives back leaves others their part, and delays nobody while it waits. */
 START_TEST(no_client_holds_a_whole_lane_by_many_requests)
 {
     struct zd_admission_limits shared = limits;
@@ -299,7 +298,7 @@ START_TEST(each_source_has_places_of_its_own)
 }
 END_TEST
 
-/* Of one client, too: it asks for other things while it waits for a store. */
+/* The rule holds within one client, too: it asks for other things while it waits for a store. */
 START_TEST(who_waits_for_a_source_waits_for_no_other)
 {
     begin(&limits);

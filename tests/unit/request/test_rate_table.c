@@ -1,4 +1,4 @@
-/* What each client has used of its rates: by a clock that the tests turn. */
+/* The use of rates by each client: by a clock that the tests turn. */
 #include "server/request/rate_table.h"
 
 #include "core/base/num.h"
@@ -118,7 +118,7 @@ START_TEST(a_flood_of_clients_makes_nobody_forgotten)
         n_taken += zd_rate_table_take(&table, client, &limits, BEGIN) ? 1 : 0;
     }
     ck_assert(!zd_rate_table_take(&table, 7, &limits, BEGIN));
-    /* Those who found no place of their own shared one in each set. */
+    /* Clients without a place of their own shared one in each set. */
     const uint64_t n_alone = (uint64_t)ZD_RATE_TABLE_SETS * (ZD_RATE_TABLE_PLACES - 1) - 1;
     ck_assert_uint_eq(n_taken, n_alone + (uint64_t)ZD_RATE_TABLE_SETS * ZD_RATE_TABLE_WINDOW_S);
     /* When they have paid, there is room for others. */

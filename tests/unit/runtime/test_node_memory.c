@@ -5,7 +5,7 @@
 
 #define KIB UINT64_C(1024)
 
-/* Of 1024 KiB, 256 are for nodes of at most 64 KiB alone. */
+/* 256 of 1024 KiB are reserved for nodes of at most 64 KiB. */
 static const struct {
     uint64_t held;     /* KiB */
     uint64_t admitted; /* the same */

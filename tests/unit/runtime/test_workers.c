@@ -49,8 +49,7 @@ static void note(struct zd_wait *wait)
     order[n_done++] = self->name;
 }
 
-/* One worker for each kind, so that the order in which its jobs are done is that in which they were
- * given. */
+/* A single worker for each kind, so that jobs are done in the order in which they were given. */
 static void begin(void)
 {
     zd_unit_config(&bench.config);

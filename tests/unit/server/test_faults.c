@@ -118,11 +118,12 @@ static const char *const requests[] = {
     "{" DATASET("codecs", more) "," DATASET("sharding", more) "," DATASET(                         \
         "blosc", more) "," DATASET("metadata", more) "," DATASET("consolidated", more) "}}"
 
-/* What is cached is not asked for again, or each time; then longer answers are streamed too. */
+/* Cached objects are trusted, or asked for again each time; then longer answers are streamed too.
+ */
 static const char trusting[] = CONFIG("", ",\"revalidate_ms\":3600000");
 static const char asking[] = CONFIG(",\"stream_bytes\":4096", ",\"revalidate_ms\":0");
 
-/* One way to serve a request. */
+/* A way to serve a request. */
 struct way {
     const char *name;
     const char *config;
@@ -137,7 +138,7 @@ static const struct way ways[] = {
     {.name = "asked again, slow", .config = asking, .is_slow = true},
 };
 
-/* One request with one fault. */
+/* A request with a fault. */
 struct trial {
     struct zd_test_serve *serve;
     const struct way *way;

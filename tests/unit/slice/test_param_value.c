@@ -34,7 +34,7 @@ static void show_picks(struct zd_text *text, const struct zd_selectors *picks)
     }
 }
 
-/* What was read. */
+/* Show the parameters that were read. */
 static void show(struct zd_text *text, const struct zd_slice_params *ask)
 {
     show_picks(text, &ask->picks);
@@ -98,7 +98,7 @@ static const struct value_fact {
         "decodes 1;table 1;plan 1;", NULL},
     {"layout=array", "{'layout':'array'}", "", NULL},
     {"dtype=f4", "{'dtype':'f4'}", "dtype f4;", NULL},
-    /* Of a query only the array says where a dimension ends. */
+    /* In a query, only the array tells where a dimension ends. */
     {"isel=t=0:2&sel=x=1/..", "{'isel':{'t':'0:2'},'sel':{'x':'1/..'}}", "isel t=0:2;sel x=1/..;",
         NULL},
     {"isel=t=-1", "{'isel':{'t':-1}}", "isel t=-1;", "isel t=-1 number;"},

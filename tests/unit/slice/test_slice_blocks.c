@@ -20,7 +20,7 @@ static char name_x[] = "x";
 static char *names[RANK] = {name_t, name_y, name_x};
 static const uint64_t shape[RANK] = {10, 64, 100};
 
-/* What is asked of an array of 10 x 64 x 100 elements. */
+/* Queries for an array of 10 x 64 x 100 elements. */
 static const struct blocks_fact {
     const char *query;
     const char *stored; /* NULL: it is refused */

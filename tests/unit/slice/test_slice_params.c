@@ -12,7 +12,7 @@
 static const struct zd_config config = {.settings.limits_body_bytes = BODY_BYTES_MAX};
 static struct zd_server server = {.config = &config};
 
-/* One question in both its forms; NULL: it has none. */
+/* A question in both its forms; NULL: it has no such form. */
 static const struct params_fact {
     const char *query;
     const char *body; /* with ' for " */

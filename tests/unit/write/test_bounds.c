@@ -23,7 +23,7 @@
 static const char initial[] = ARRAY("int8", "1", "1", "");
 static const char of_other[] = ARRAY("int8", "1", "50", ", \"attributes\": {\"of\": \"another\"}");
 
-/* Who is about to store one element. */
+/* A writer about to store an element. */
 struct writer {
     struct zd_bounds_want want;
     struct zd_written written;
@@ -192,7 +192,7 @@ START_TEST(who_comes_meanwhile_is_served_by_one_change)
 }
 END_TEST
 
-/* What it saw is old by now. */
+/* The writer's view is old by now. */
 START_TEST(a_document_that_is_right_already_is_not_stored_again)
 {
     struct scene scene;

@@ -19,7 +19,7 @@
     "{\"zarr_format\":3,\"node_type\":\"group\",\"consolidated_metadata\":{\"kind\":\"inline\","   \
     "\"must_understand\":false,\"metadata\":{\"g\":" GROUP ",\"g/a\":" ARRAY "}}}"
 
-/* What is stored in the beginning: three of six objects. */
+/* The initial store: three of six objects. */
 static const struct zd_test_pair initial[] = {
     {"zarr.json", LISTING},
     {"g/zarr.json", GROUP},

@@ -23,7 +23,7 @@ static const char sharded[] =
     ARRAY("[{\"name\": \"sharding_indexed\", \"configuration\": {\"chunk_shape\": [4], "
           "\"codecs\": [" BYTES ", " CRC "], \"index_codecs\": " INDEX "}}]");
 
-/* Who edits: one that has been told was told once. */
+/* An editor; it is told its outcome once. */
 struct writer {
     struct zd_edit_want want;
     uint32_t n_told;

@@ -114,7 +114,7 @@ START_TEST(datasets_do_not_meet)
 }
 END_TEST
 
-/* Those who could go on do not pass one who came before and waits. */
+/* Wants that could go on do not pass an earlier one that waits. */
 START_TEST(nobody_is_passed_for_ever)
 {
     struct zd_test_plane plane;
@@ -319,8 +319,8 @@ END_TEST
 #define N_GREEDY 24
 #define N_TURNS  200
 
-/* What many greedy ones want again and again, and what one other wants: how many turns of theirs it
- * waits for at most, the one under way included. */
+/* Many greedy writers want one lock again and again, and another writer wants a second one. It
+ * waits for at most that many of their turns, the one under way included. */
 static const struct {
     const char *greedy_path;
     const char *path;

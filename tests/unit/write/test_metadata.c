@@ -41,7 +41,7 @@
 #define DELETE "DELETE", "json"
 #define POST   "POST", "json"
 
-/* What is stored in the beginning. */
+/* The initial store. */
 static const struct zd_test_pair initial[] = {
     {"zarr.json", LISTING},
     {"g/zarr.json", GROUP},
@@ -235,7 +235,7 @@ START_TEST(what_cannot_be_listed_is_undone)
 }
 END_TEST
 
-/* What an answer says of one node, whatever another process makes of it by then. */
+/* An answer about a node is right, whatever another process makes of the node by then. */
 static const struct overtaken {
     struct zd_test_change change;
     const char *key;

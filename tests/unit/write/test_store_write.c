@@ -68,7 +68,7 @@ static enum zd_status erase(struct zd_test_plane *plane, const char *key)
     return writer.want.wait.status;
 }
 
-/* What the object cache tells; the text is ended by NUL, "" when there is no such key. */
+/* Look into the object cache; the text is ended by NUL, "" when there is no such key. */
 static void look(struct zd_test_plane *plane, const char *key, char text[32])
 {
     struct zd_object_want want = {.wait.done = ignore};
@@ -448,7 +448,7 @@ static struct value values[] = {
     {.path = "s", .document = ARRAY(SHARDS), .key = "s/c/0"},
 };
 
-/* What the store is at: it has looked, or written, and has not said so yet. */
+/* Operations of the store: it has read or written, and has not reported yet. */
 static struct zd_store_op *held[64];
 static size_t n_held;
 
@@ -495,7 +495,7 @@ static void let_one_go(void)
     }
 }
 
-/* One who looks at a value, by the cache of objects or that of decoded chunks. */
+/* A reader of a value, through the cache of objects or that of decoded chunks. */
 struct looker {
     const struct value *value;
     bool is_chunk;
@@ -622,7 +622,7 @@ static void open_values(struct zd_test_plane *plane)
     plane->ops.status_now = NULL;
 }
 
-/* One of the things that can happen next. */
+/* Do something at random. */
 static void happen(struct zd_test_plane *plane, struct looker lookers[N_LOOKERS])
 {
     struct looker *looker = &lookers[zd_unit_random() % N_LOOKERS];

@@ -33,7 +33,7 @@ static struct zd_layout *open_layout(const struct zd_unit_array *array)
     return layout;
 }
 
-/* What is found of each array: int32 elements. */
+/* Expected layouts of arrays with int32 elements. */
 static const struct layout_fact {
     struct zd_unit_array array;
     uint32_t n_levels;
@@ -245,7 +245,7 @@ START_TEST(chunks_that_codecs_do_not_take_are_refused)
 }
 END_TEST
 
-/* One stored object made by the array's own encoder, and the elements that went in. */
+/* A stored object made by the array's own encoder, and its elements. */
 struct stored {
     struct zd_buf *data;
     struct zd_buf *bytes;

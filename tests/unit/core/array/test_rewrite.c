@@ -53,7 +53,7 @@ static const struct zd_unit_array arrays[] = {
 static const char *const types[] = {
     "bool", "uint8", "int16", "float32", "float64", "complex64", "complex128", "r24"};
 
-/* One stored object, and what it should hold. */
+/* A stored object, and its expected content. */
 struct scene {
     struct zd_layout *layout;
     const struct zd_level *leaf;
@@ -624,7 +624,8 @@ START_TEST(a_shard_whose_index_does_not_decode_is_only_written_whole)
 }
 END_TEST
 
-/* Of a nested shard both inner shards are as long; one has lost its index, the other an element. */
+/* The inner shards of a nested shard are equally long; one has lost its index, the other an
+ * element. */
 static const struct lost_fact {
     uint64_t chunk; /* of level 0: the array ends in the second one */
     uint64_t from;
@@ -682,7 +683,7 @@ START_TEST(a_nested_shard_whose_index_does_not_decode_is_written_over_with_other
 }
 END_TEST
 
-/* What the index of a shard of 16 elements can say of a chunk without being true. */
+/* Untrue entries that the index of a shard of 16 elements can have. */
 static const struct zd_shard_entry damages[] = {
     {4096, 8}, {0, 4096}, {UINT64_MAX - 7, 16}, {ZD_SHARD_MISSING, 8}, {0, ZD_SHARD_MISSING},
     {INT64_MAX - 1, 1}, /* as it is written for one of these */
@@ -809,7 +810,7 @@ START_TEST(a_damaged_entry_of_an_index_is_the_fault_of_its_chunk_alone)
 }
 END_TEST
 
-/* What a client encoded is taken as a whole, or not. */
+/* A client's encoded shard is taken as a whole, or not. */
 START_TEST(a_shard_with_a_damaged_entry_is_no_chunk)
 {
     const struct zd_unit_array *const all[] = {&sharded, &nested};
@@ -1196,7 +1197,7 @@ START_TEST(no_more_memory_is_taken_than_is_said)
 }
 END_TEST
 
-/* What is rewritten while memory is short. */
+/* A rewrite while memory is short. */
 struct shortage {
     struct zd_layout *layout;
     struct zd_buf *old;

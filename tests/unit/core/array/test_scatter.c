@@ -133,7 +133,7 @@ START_TEST(one_element_goes_everywhere)
 }
 END_TEST
 
-/* As they are read. */
+/* Bools are scattered as they are read. */
 START_TEST(a_scattered_bool_is_0_or_1)
 {
     const struct zd_grid grid = {.rank = 1, .shape = {4}, .chunk = {4}};

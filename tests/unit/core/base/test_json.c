@@ -239,7 +239,7 @@ static const struct equal_fact {
     {"\"a\"", "\"a\"", true},
 };
 
-/* What no string of C can hold: kept as it is written. */
+/* No string of C can hold these: they are kept as written. */
 static const char *const odd_strings[] = {
     "\\u0000",
     "a\\u0000b",
@@ -475,7 +475,7 @@ END_TEST
 
 #define N_COPIES 4096
 
-/* What a tree consists of, many times. */
+/* The parts of a tree, many times. */
 static const char *const tree_parts[] = {
     "{}",
     "[]",

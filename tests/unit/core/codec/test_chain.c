@@ -254,7 +254,7 @@ START_TEST(chain_stores_elements_as_the_specification_says)
 }
 END_TEST
 
-/* What does not decode, or only by mercy. */
+/* Chains that do not decode, or only with leniency. */
 static const struct {
     const char *codecs;
     const char *dtype;
@@ -385,7 +385,7 @@ START_TEST(chain_encodes_whole_chunks_only)
 }
 END_TEST
 
-/* What is written for what was read. */
+/* The written form of chains that were read. */
 static const struct {
     const char *dtype;
     const char *read;

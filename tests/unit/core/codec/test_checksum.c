@@ -52,7 +52,7 @@ START_TEST(checksums_are_those_of_numcodecs)
 }
 END_TEST
 
-/* What numcodecs stores behind the first `n` of the bytes (7 i^2 + i / 3) mod 256, and of 5001
+/* The checksums of numcodecs behind the first `n` of the bytes (7 i^2 + i / 3) mod 256, and of 5001
  * bytes 255. */
 static const struct {
     const char *codecs;

@@ -99,7 +99,7 @@ START_TEST(results_have_their_types)
 }
 END_TEST
 
-/* Of {NaN, 2, inf, -1} and of nothing. */
+/* Results for {NaN, 2, inf, -1} and for no element. */
 static const struct {
     enum zd_reduce_op op;
     bool skips_nan;

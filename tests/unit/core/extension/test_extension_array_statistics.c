@@ -53,7 +53,7 @@ START_TEST(document_is_judged)
 }
 END_TEST
 
-/* What is written, and the list of extensions that must be stored first. */
+/* Written elements, and the list of extensions that must be stored first. */
 static const struct widening {
     const char *data_type;
     const char *before;

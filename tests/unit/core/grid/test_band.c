@@ -146,7 +146,7 @@ START_TEST(bands_end_where_chunks_do)
 }
 END_TEST
 
-/* One dimension of 2^64-1 elements, walked forwards and backwards. */
+/* A dimension of 2^64-1 elements, walked forwards and backwards. */
 static const struct edge_fact {
     uint64_t chunk;
     uint64_t n_elements_max;
@@ -186,7 +186,7 @@ END_TEST
 
 #define N_POINTS 20
 
-/* Of each point one part, at its place in the result. */
+/* Each point has one part, at its place in the result. */
 static void check_points(const struct zd_grid *grid, const struct zd_band *band,
     uint64_t points[ZD_UNIT_RANK_MAX][N_POINTS])
 {

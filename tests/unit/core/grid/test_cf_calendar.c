@@ -116,7 +116,7 @@ START_TEST(day_is_what_cftime_says)
 }
 END_TEST
 
-/* Of a calendar: each day has a date, which is that day's, and follows the one before. */
+/* Each day of a calendar has a date, which leads back to the day, and follows the date before. */
 START_TEST(every_day_has_its_date)
 {
     const enum zd_cf_calendar calendar = (enum zd_cf_calendar)_i;

@@ -11,7 +11,7 @@
 
 #define N_MAX 12
 
-/* What a coordinate is; its elements are converted from doubles. */
+/* Kinds of coordinates; their elements are converted from doubles. */
 static const struct kind {
     const char *name;
     const char *units;

@@ -103,7 +103,7 @@ END_TEST
 
 #define TOP UINT64_MAX
 
-/* One dimension; the plan must end, whatever the sizes. */
+/* A single dimension; the plan must end, whatever the sizes. */
 static const struct edge_fact {
     uint64_t shape;
     uint64_t chunk;

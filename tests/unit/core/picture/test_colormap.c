@@ -8,7 +8,7 @@
 
 #define N_MAPS 18
 
-/* As they are published. */
+/* Published colours. */
 static const struct {
     const char *name;
     uint32_t first;

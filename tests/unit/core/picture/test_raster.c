@@ -86,7 +86,7 @@ static void make_elements(const struct zd_raster *raster, uint8_t *elements, dou
     }
 }
 
-/* One chunk as it lies in memory. A box of one value is added as fill. */
+/* Add a chunk as it lies in memory. A box of one value is added as fill. */
 static void add_chunk(
     struct zd_raster *raster, const uint8_t *elements, const struct zd_raster_box *box)
 {

@@ -59,7 +59,7 @@ START_TEST(bitround_keeps_the_first_bits)
 }
 END_TEST
 
-/* Of an array of float32, read; what is to be written is judged more strictly. */
+/* An array of float32 to be read; an array to be written is judged more strictly. */
 static const struct {
     const char *configuration;
     const char *findings; /* or "": none */

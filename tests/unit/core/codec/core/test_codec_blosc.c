@@ -198,7 +198,7 @@ START_TEST(blosc_never_gives_large_blosclz_frames_to_the_library)
     struct zd_chain *chain = zd_unit_chain(&what);
     struct zd_buf *decoded = zd_buf_new(12U << 20);
     fill_with_weak_noise(decoded);
-    /* What we write, we can read: too large a frame is stored instead. */
+    /* Every frame we write can be read: a frame that is too large is stored instead. */
     struct zd_buf *encoded = NULL;
     struct zd_buf *again = NULL;
     struct zd_error err = {0};

@@ -231,7 +231,7 @@ START_TEST(cast_value_rounds_and_bounds)
 }
 END_TEST
 
-/* Of an array of float64 whose fill value is 0. */
+/* Configurations for an array of float64 whose fill value is 0. */
 static const struct {
     const char *configuration;
     const char *findings; /* or "": none */
@@ -278,7 +278,7 @@ START_TEST(cast_value_judges_its_rules)
 }
 END_TEST
 
-/* What cannot be stored, and what no writer of ours can have stored. */
+/* Values that cannot be stored, and stored bytes that no writer of ours makes. */
 static const struct {
     const char *configuration;
     const char *dtype;

@@ -56,7 +56,7 @@ START_TEST(conditional_decodes_what_it_encodes)
 }
 END_TEST
 
-/* What each chain makes of a chunk: the first byte is the header. */
+/* The stored form of a chunk by each chain: the first byte is the header. */
 static const struct {
     const char *codecs;
     uint64_t n;

@@ -54,7 +54,7 @@ START_TEST(scale_offset_computes_in_the_type_of_the_elements)
 }
 END_TEST
 
-/* Of an array of int16 whose fill value is 0. */
+/* Configurations for an array of int16 whose fill value is 0. */
 static const struct {
     const char *configuration;
     const char *findings; /* or "": none */
@@ -105,7 +105,7 @@ START_TEST(scale_offset_wants_numbers_of_the_type)
 }
 END_TEST
 
-/* What cannot be stored, and what no writer of ours can have stored. */
+/* Values that cannot be stored, and stored bytes that no writer of ours makes. */
 static const struct {
     const char *configuration;
     const char *dtype;

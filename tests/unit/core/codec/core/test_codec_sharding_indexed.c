@@ -396,7 +396,7 @@ START_TEST(sharding_opens_large_shards_without_memory_for_them)
 }
 END_TEST
 
-/* Of two million compressed inner chunks no bound is less than 137 GB; the shard has 32 MiB. */
+/* The bound of two million compressed inner chunks is at least 137 GB; the shard has 32 MiB. */
 static const char *const compressed_shards[] = {"gzip", "zstd"};
 
 START_TEST(sharding_of_small_chunks_may_be_compressed)

@@ -88,7 +88,7 @@ START_TEST(fixedscaleoffset_computes_as_numpy)
 }
 END_TEST
 
-/* Of an array of float32. */
+/* Configurations for an array of float32. */
 static const struct {
     const char *configuration;
     const char *findings; /* or "": none */

@@ -54,7 +54,7 @@ static const struct {
     const char *findings;
 } judged[] = {
     {"bool", "['numcodecs.packbits','bytes']", ""},
-    /* What it makes is an array of bytes. */
+    /* The codec makes an array of bytes. */
     {"bool", "['numcodecs.packbits',{'name':'transpose','configuration':{'order':[0]}},'bytes']",
         ""},
     {"bool",

@@ -53,7 +53,7 @@ static struct zd_span quoted(const char *text, char space[TEXT_BYTES_MAX])
     return (struct zd_span){.ptr = (const uint8_t *)space, .len = len};
 }
 
-/* What a dataset holds and says. */
+/* The documents of a dataset. */
 struct stored {
     const char *own;  /* attributes.json of the node; NULL: that one is not there */
     const char *root; /* the same of the root */

@@ -56,7 +56,7 @@ static struct zd_meta *parse(const char *text, enum zd_judgement judgement)
     return meta;
 }
 
-/* What is listed: paths, "=" for an array, "@" behind what has attributes, a comma each. */
+/* The listed nodes: paths, "=" for an array, "@" behind a node with attributes, a comma each. */
 static void add_listed(const struct zd_meta *meta, struct zd_text *out)
 {
     for (size_t i = 0; i < zd_stored_listing_count(meta->listing); i++) {

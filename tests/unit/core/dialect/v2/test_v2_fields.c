@@ -44,7 +44,7 @@ static void check_type(const struct zd_typestr *found, const struct good_fact *f
     }
 }
 
-/* As the document of v3 that is made of it says it. */
+/* The v3 document made of it gives the same type. */
 static void check_again(const struct zd_dtype *dtype)
 {
     const struct zd_data_type_rules rules = {.is_translated = true};

@@ -19,7 +19,7 @@ enum verdict {
     INVALID,     /* refused: breaks the specification */
 };
 
-/** What one judgement must say. */
+/** An expected judgement. */
 struct opinion {
     enum verdict verdict;
     const char *code;    /* of a finding that must be there; NULL when there is none */
@@ -328,7 +328,7 @@ static const struct row {
         LINE("1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1",
             "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"),
         BOTH(FINE, NULL, NULL)},
-    /* One dimension past the limit. */
+    /* This shape has one dimension more than the limit. */
     {"66",
         LINE("1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1",
             "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"),
@@ -903,7 +903,7 @@ END_TEST
 
 #define NORMAL_KEYS ",'chunk_key_encoding':{'name':'default','configuration':{'separator':'/'}}"
 
-/* What a document becomes. */
+/* The normal form of a document. */
 static const struct normal_fact {
     const char *document;
     const char *normal;

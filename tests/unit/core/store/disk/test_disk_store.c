@@ -272,7 +272,7 @@ START_TEST(what_was_read_before_a_write_is_not_kept_after_it)
 }
 END_TEST
 
-/* What could not be removed is not found again by the next start. */
+/* The next start does not find a file that could not be removed. */
 START_TEST(a_file_that_cannot_be_removed_is_void)
 {
     struct zd_test_tier tier;

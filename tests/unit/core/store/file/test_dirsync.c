@@ -163,7 +163,7 @@ START_TEST(dirsync_waits_for_directories_that_are_being_made)
     zd_dirsync_making_end(&dirsync, &old);
     uv_thread_join(&thread);
     ck_assert(atomic_load(&is_past));
-    /* One that begins behind another may end before it. */
+    /* A sync that begins behind another may end before it. */
     zd_dirsync_making_begin(&dirsync, &old);
     zd_dirsync_making_begin(&dirsync, &young);
     zd_dirsync_making_end(&dirsync, &young);

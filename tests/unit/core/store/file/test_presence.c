@@ -106,7 +106,7 @@ START_TEST(presence_in_a_directory_that_somebody_removed_takes_nothing_of_the_ne
 }
 END_TEST
 
-/* What the processes see of each other. */
+/* Observations that the processes share. */
 struct board {
     _Atomic int n_at_start;
     _Atomic int n_inside; /* with the lock that all want */
@@ -119,7 +119,7 @@ static int lock_key(int fd, short type)
     return fcntl(fd, F_OFD_SETLKW, &lock);
 }
 
-/* Whoever has the lock of a file that is no longer there would be alone with it. */
+/* A process with the lock of a file that is gone would be alone with it. */
 static void come_and_go(struct board *board)
 {
     for (int i = 0; i < ROUNDS; i++) {

@@ -11,7 +11,7 @@
 #include "tests/support/store.h"
 #include "tests/support/unit.h"
 
-/* What is done while calls fail. */
+/* Operations done while calls fail. */
 enum deed {
     DEED_REPLACE,
     DEED_MAKE,
@@ -81,7 +81,7 @@ static enum zd_status stage(
     return status;
 }
 
-/* What is staged, or an erasure. */
+/* Stage a change, or erase. */
 static enum zd_status change_keeping(struct zd_test_store *test, struct zd_store_write *write)
 {
     write->keeps_old = true;
@@ -200,7 +200,7 @@ static void check_directories(struct zd_test_store *test, enum deed deed)
     zd_store_list_done(&list);
 }
 
-/* What may be after the n-th call failed. @return whether there was such a call */
+/* The possible states after the n-th call failed. @return whether there was such a call */
 static bool check_after_fault(
     struct zd_test_store *test, enum deed deed, const struct fault_fact *fault, uint64_t n)
 {
@@ -217,7 +217,7 @@ static bool check_after_fault(
     ck_assert_msg(is_new || holds(test, fact->key, fact->before), "torn: %s", where);
     ck_assert_msg(status != ZD_OK || is_new, "not done: %s", where);
     ck_assert_msg(status == ZD_OK || status == fault->status, "%s", where);
-    /* What is discarded and cannot be removed is left to the next start. */
+    /* The next start removes a discarded file that could not be removed. */
     const bool may_litter =
         status == ZD_OK && fact->before != NULL && (deed == DEED_KEEP || deed == DEED_ASIDE);
     ck_assert_msg(zd_test_count_temps(test) <= (may_litter ? 1 : 0), "litter: %s", where);
@@ -274,7 +274,7 @@ START_TEST(replace_fails_whole_when_a_writer_cannot_enter)
 }
 END_TEST
 
-/* What is kept, by whatever means, and comes back. */
+/* Ways to keep an object and put it back. */
 static const struct undo_fact {
     const char *key;
     const char *before;
@@ -300,7 +300,7 @@ static void open_for_undo(struct zd_test_store *test, const struct undo_fact *fa
     }
 }
 
-/* As who changes many objects does it. */
+/* Undo like a change of many objects does. */
 static enum zd_status undo(
     struct zd_test_store *test, struct zd_store_write *write, bool was_erased)
 {
@@ -349,7 +349,7 @@ START_TEST(replace_undoes_what_it_kept)
 }
 END_TEST
 
-/* What another one has written since is not lost with it. */
+/* An undo does not lose another writer's later object. */
 START_TEST(replace_undoes_nothing_that_is_not_its_own)
 {
     const struct undo_fact *fact = &undo_facts[_i];

@@ -19,7 +19,7 @@
 #define KEYS       40
 #define INCREMENTS 60
 
-/* What the processes tell each other. */
+/* State that the processes share. */
 struct board {
     _Atomic int n_at_start; /* who are there */
     _Atomic int n_won[KEYS];
@@ -94,7 +94,7 @@ START_TEST(writers_of_several_processes_create_once)
 }
 END_TEST
 
-/* One more in the number that the key holds, if it is still the one that was read. */
+/* Increment the number under the key, if it is still the one that was read. */
 static enum zd_status increment(struct zd_test_store *test)
 {
     char text[24];

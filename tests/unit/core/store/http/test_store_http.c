@@ -194,7 +194,7 @@ START_TEST(store_http_reads_an_answer)
 }
 END_TEST
 
-/* Of a server that says no lengths: whoever wants a part has memory for that and not for all. */
+/* The server sends no lengths: a reader of a part has memory for that part and not for all. */
 START_TEST(store_http_holds_no_more_than_the_part)
 {
     enum { BODY = 100000 };
@@ -220,7 +220,7 @@ END_TEST
 
 #define HEAD_10(fields) "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n" fields "\r\n"
 
-/* What is asked for the length of an object, one after the other, and how it ends. */
+/* Requests for the length of an object, one after the other, and their outcome. */
 static const struct size_fact {
     struct zd_reply reply[2]; /* to HEAD, to GET; NULL = 404 */
     enum zd_status status;
@@ -292,7 +292,7 @@ START_TEST(store_http_learns_nothing_of_ranges_from_a_short_object)
 }
 END_TEST
 
-/* Of a server without ranges: 404 may mean that it has no HEAD, until it has answered one. */
+/* The server has no ranges: 404 may mean that it has no HEAD, until it has answered one. */
 START_TEST(store_http_believes_a_head_that_has_answered)
 {
     static const struct zd_reply reply[] = {
@@ -525,8 +525,8 @@ START_TEST(store_http_does_not_take_a_fault_for_an_empty_directory)
 }
 END_TEST
 
-/* What is asked in place of an index, and what it comes to: beside the index of the root, beside
- * none, and of a root that has had one. */
+/* Answers in place of an index, and their outcome: beside the index of the root, beside none, and
+ * for a root that has had one. */
 static const struct odd_fact {
     const char *answer;
     enum zd_status beside_index;

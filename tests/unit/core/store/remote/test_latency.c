@@ -1,4 +1,4 @@
-/* What is learnt of an endpoint: when a read is late, and which gaps are worth reading. */
+/* Facts learnt of an endpoint: when a read is late, and which gaps are worth reading. */
 #include "core/store/remote/latency.h"
 
 #include "core/base/num.h"

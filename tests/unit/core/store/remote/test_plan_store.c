@@ -351,7 +351,7 @@ START_TEST(a_late_read_is_asked_a_second_time)
 }
 END_TEST
 
-/* Those that are late are all that is under way by then. */
+/* All reads under way are late by then. */
 START_TEST(late_reads_of_many_at_once_are_asked_a_second_time)
 {
     zd_plan_begin(0);
@@ -487,7 +487,7 @@ END_TEST
 
 /* ---- memory ---- */
 
-/* One that has failed makes its owner cancel the others, as a request does. */
+/* A failed operation makes its owner cancel the others, like a request does. */
 static void cancel_others(struct zd_store_op *op)
 {
     (void)op;

@@ -104,7 +104,7 @@ static void cancel_other(struct zd_store_op *op)
     zd_test_done(op);
 }
 
-/* What has become of it is known already. */
+/* The outcome of the others is known already. */
 START_TEST(who_is_told_first_may_cancel_the_others)
 {
     static const struct zd_reply reply[] = {
@@ -126,7 +126,7 @@ START_TEST(who_is_told_first_may_cancel_the_others)
 }
 END_TEST
 
-/* One is ready, the other still looks: whoever leaves, the other one goes alone. */
+/* One erasure is ready, the other still looks: if either leaves, the other one goes alone. */
 START_TEST(who_stays_behind_goes_alone)
 {
     static const struct zd_reply reply[] = {
@@ -185,7 +185,7 @@ START_TEST(a_batch_that_was_sent_is_left_by_nobody)
 }
 END_TEST
 
-/* Those that are ready let others have their threads. */
+/* Ready erasures let others have their threads. */
 START_TEST(more_of_them_than_write_at_once_gather)
 {
     static const struct zd_reply reply[] = {

@@ -40,7 +40,7 @@ START_TEST(a_request_names_all_keys_and_their_tags)
 }
 END_TEST
 
-/* What an answer says of `a`, and of `b`. */
+/* Answers about `a` and `b`. */
 static const struct {
     const char *answer;
     enum zd_status status; /* of the answer */

@@ -9,7 +9,7 @@
 #define PUBLISHED_S  1369353600 /* 2013-05-24T00:00:00Z */
 #define TEXT_MAX     8192
 
-/* Of "Signature Calculations for the Authorization Header" in the API reference of Amazon S3. */
+/* From "Signature Calculations for the Authorization Header" in the API reference of Amazon S3. */
 static const struct zd_s3_identity published = {
     .access_key_id = "AKIAIOSFODNN7EXAMPLE",
     .secret_access_key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",

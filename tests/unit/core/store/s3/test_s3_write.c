@@ -120,7 +120,7 @@ static enum zd_status put(struct zd_test_store *test, struct zd_store_write *wri
     return status;
 }
 
-/* What the completion is answered: the status, and whether the upload is aborted behind it. */
+/* The answer to the completion: the status, and whether the upload is aborted after it. */
 static const struct {
     const char *answer;
     enum zd_status status;
