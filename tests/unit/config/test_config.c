@@ -260,7 +260,7 @@ START_TEST(a_variable_without_its_setting_is_refused)
 }
 END_TEST
 
-START_TEST(what_is_written_reads_back_the_same)
+START_TEST(written_bytes_read_back_the_same)
 {
     struct zd_config config;
     struct zd_error err = {0};
@@ -301,7 +301,7 @@ static void read_file(const char *document, struct zd_text *ret_emitted)
     zd_config_done(&config);
 }
 
-START_TEST(what_the_example_file_comments_out_is_valid)
+START_TEST(the_commented_part_of_the_example_file_is_valid)
 {
     ZD_SCOPED_TEXT(all, 1U << 16);
     ZD_AUTO(zd_buf) file = zd_unit_file("config/zarrd.json");
@@ -441,9 +441,9 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, files_are_judged, 0, ZD_COUNT_OF(documents));
     tcase_add_test(tests, later_sources_win);
     tcase_add_test(tests, a_variable_without_its_setting_is_refused);
-    tcase_add_test(tests, what_is_written_reads_back_the_same);
+    tcase_add_test(tests, written_bytes_read_back_the_same);
     tcase_add_test(tests, the_example_file_is_the_table_and_one_dataset);
-    tcase_add_test(tests, what_the_example_file_comments_out_is_valid);
+    tcase_add_test(tests, the_commented_part_of_the_example_file_is_valid);
     tcase_add_test(tests, help_names_every_location_and_setting);
     tcase_add_test(tests, help_and_the_example_file_name_every_member_of_a_dataset);
     tcase_add_test(tests, missing_memory_is_reported);

@@ -32,7 +32,7 @@ static const struct {
     {UINT64_MAX, 3, 1},
 };
 
-START_TEST(as_many_are_asked_for_as_nodes_are_small)
+START_TEST(small_nodes_are_asked_for_in_larger_numbers)
 {
     struct zd_ahead ahead;
     zd_ahead_init(&ahead);
@@ -43,7 +43,7 @@ START_TEST(as_many_are_asked_for_as_nodes_are_small)
 }
 END_TEST
 
-START_TEST(what_is_known_leaves_less_room)
+START_TEST(known_nodes_leave_less_room)
 {
     struct zd_ahead ahead;
     zd_ahead_init(&ahead);
@@ -64,6 +64,6 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(
-        tests, as_many_are_asked_for_as_nodes_are_small, 0, (int)ZD_COUNT_OF(facts));
-    tcase_add_test(tests, what_is_known_leaves_less_room);
+        tests, small_nodes_are_asked_for_in_larger_numbers, 0, (int)ZD_COUNT_OF(facts));
+    tcase_add_test(tests, known_nodes_leave_less_room);
 }

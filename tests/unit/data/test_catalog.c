@@ -175,7 +175,7 @@ START_TEST(a_node_that_changed_is_another_one_and_the_old_one_stays)
 END_TEST
 
 /* Another process writes while the store's answer is on its way. */
-START_TEST(who_asks_behind_a_write_is_not_told_what_was_there_before)
+START_TEST(a_read_after_a_write_never_gets_the_old_bytes)
 {
     static const uint64_t revalidate_ms[] = {0, LONG_MS};
     struct zd_test_plane plane;
@@ -317,7 +317,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, a_chunk_over_the_limit_is_a_fault_of_the_node);
     tcase_add_test(tests, many_who_want_one_node_cost_one_read);
     tcase_add_test(tests, a_node_that_changed_is_another_one_and_the_old_one_stays);
-    tcase_add_loop_test(tests, who_asks_behind_a_write_is_not_told_what_was_there_before, 0, 2);
+    tcase_add_loop_test(tests, a_read_after_a_write_never_gets_the_old_bytes, 0, 2);
     tcase_add_test(tests, a_node_comes_and_goes);
     tcase_add_test(tests, a_fault_of_the_store_is_never_absence);
     tcase_add_test(tests, nodes_in_use_are_counted_and_more_are_refused);

@@ -248,7 +248,7 @@ END_TEST
 
 /* Another process erases while the store's answer is on its way: of the same chunk, and of another
  * one, which may be in the same shard. */
-START_TEST(who_asks_behind_a_write_is_not_told_what_was_there_before)
+START_TEST(a_read_after_a_write_never_gets_the_old_bytes)
 {
     struct zd_test_plane plane;
     struct ask early = {0};
@@ -289,7 +289,7 @@ START_TEST(an_object_replaced_between_index_and_chunk_is_read_again)
 }
 END_TEST
 
-START_TEST(of_a_large_index_the_page_that_is_needed_is_read_and_kept)
+START_TEST(only_the_needed_page_of_a_large_index_is_read_and_kept)
 {
     struct zd_test_plane plane;
     struct zd_node *node = open_plane(&plane, _i == 0 ? paged : paged_at_start, LONG_MS);
@@ -364,7 +364,7 @@ START_TEST(part_of_a_chunk_is_decoded_once_and_then_all_of_it)
 }
 END_TEST
 
-START_TEST(of_a_chunk_that_cannot_be_kept_parts_are_decoded_each_time)
+START_TEST(parts_of_a_chunk_too_large_to_keep_are_decoded_each_time)
 {
     struct zd_test_plane plane;
     struct zd_node *node = open_plane(&plane, packed, LONG_MS);
@@ -379,7 +379,7 @@ START_TEST(of_a_chunk_that_cannot_be_kept_parts_are_decoded_each_time)
 }
 END_TEST
 
-START_TEST(of_which_a_part_is_wanted_may_be_absent_or_corrupt)
+START_TEST(a_partly_wanted_chunk_may_be_absent_or_corrupt)
 {
     struct zd_test_plane plane;
     struct zd_node *node = open_plane(&plane, packed, LONG_MS);
@@ -474,7 +474,7 @@ END_TEST
 
 /* A waiter that leaves does not disturb the others; when all leave, the work is dropped at any
  * stage. */
-START_TEST(those_who_leave_take_nothing_with_them)
+START_TEST(leaving_waiters_disturb_no_others)
 {
     struct zd_test_plane plane;
     struct zd_node *node = open_plane(&plane, arrays[_i].document, LONG_MS);
@@ -586,18 +586,18 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, every_chunk_is_found, 0, n);
     tcase_add_loop_test(tests, an_absent_object_is_remembered_as_absent, 0, n);
     tcase_add_loop_test(tests, a_replaced_object_is_read_anew, 0, n);
-    tcase_add_loop_test(tests, who_asks_behind_a_write_is_not_told_what_was_there_before, 0, n);
+    tcase_add_loop_test(tests, a_read_after_a_write_never_gets_the_old_bytes, 0, n);
     tcase_add_loop_test(tests, an_object_replaced_between_index_and_chunk_is_read_again, 0, 2);
-    tcase_add_loop_test(tests, of_a_large_index_the_page_that_is_needed_is_read_and_kept, 0, 2);
+    tcase_add_loop_test(tests, only_the_needed_page_of_a_large_index_is_read_and_kept, 0, 2);
     tcase_add_loop_test(tests, little_of_a_linear_chunk_is_read_alone, 0, 2);
     tcase_add_loop_test(tests, stored_bytes_of_any_level_are_given_unchanged, 0, n);
     tcase_add_loop_test(tests, bytes_that_do_not_decode_are_corrupt_and_name_their_key, 0, n);
     tcase_add_loop_test(tests, a_fault_of_the_store_is_told_to_all_and_not_remembered, 0, n);
-    tcase_add_loop_test(tests, those_who_leave_take_nothing_with_them, 0, n);
+    tcase_add_loop_test(tests, leaving_waiters_disturb_no_others, 0, n);
     tcase_add_test(tests, many_chunks_do_not_hold_the_loop);
     tcase_add_loop_test(tests, part_of_a_chunk_is_decoded_once_and_then_all_of_it, 0, 2);
-    tcase_add_test(tests, of_a_chunk_that_cannot_be_kept_parts_are_decoded_each_time);
-    tcase_add_test(tests, of_which_a_part_is_wanted_may_be_absent_or_corrupt);
+    tcase_add_test(tests, parts_of_a_chunk_too_large_to_keep_are_decoded_each_time);
+    tcase_add_test(tests, a_partly_wanted_chunk_may_be_absent_or_corrupt);
     tcase_add_test(tests, without_memory_there_is_no_part_and_nothing_leaks);
     tcase_add_loop_test(tests, without_memory_there_is_no_chunk_and_nothing_leaks, 0, n);
 }

@@ -171,7 +171,7 @@ static void ignore(struct zd_wait *wait)
     (void)wait;
 }
 
-START_TEST(what_fails_to_open_is_unavailable)
+START_TEST(a_dataset_that_fails_to_open_is_unavailable)
 {
     struct bench bench;
     struct zd_reload told;
@@ -502,7 +502,7 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(
         tests, a_reload_opens_and_closes_what_differs, 0, (int)ZD_COUNT_OF(reloads));
-    tcase_add_test(tests, what_fails_to_open_is_unavailable);
+    tcase_add_test(tests, a_dataset_that_fails_to_open_is_unavailable);
     tcase_add_test(tests, a_look_serves_all_requests_of_its_time);
     tcase_add_test(tests, a_dataset_follows_its_path);
     tcase_add_test(tests, without_memory_a_look_changes_nothing);

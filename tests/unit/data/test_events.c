@@ -142,7 +142,7 @@ START_TEST(a_path_picks_what_is_below_it_and_what_takes_it_away)
 END_TEST
 
 /* It comes back with the id that it had last, whatever that was. */
-START_TEST(one_who_comes_back_reads_on_where_it_was)
+START_TEST(a_returning_reader_continues_where_it_was)
 {
     struct zd_test_plane plane;
     struct client client;
@@ -274,7 +274,7 @@ START_TEST(there_are_no_more_readers_than_may_be)
 }
 END_TEST
 
-START_TEST(who_waits_is_told_when_no_more_will_come)
+START_TEST(waiters_are_told_when_no_more_will_come)
 {
     struct zd_test_plane plane;
     struct client client;
@@ -320,7 +320,7 @@ START_TEST(silence_is_broken_by_a_comment_with_the_id)
 END_TEST
 
 /* Ids are no count of what happens elsewhere, and no two of them are alike. */
-START_TEST(what_is_not_for_a_reader_does_not_show)
+START_TEST(a_reader_sees_no_forbidden_paths)
 {
     struct zd_test_plane plane;
     struct client client;
@@ -377,13 +377,13 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, a_reader_is_told_what_comes_while_it_reads);
     tcase_add_loop_test(
         tests, a_path_picks_what_is_below_it_and_what_takes_it_away, 0, ZD_COUNT_OF(filters));
-    tcase_add_test(tests, one_who_comes_back_reads_on_where_it_was);
+    tcase_add_test(tests, a_returning_reader_continues_where_it_was);
     tcase_add_loop_test(tests, an_unknown_id_is_told_so, 0, ZD_COUNT_OF(strange_ids));
     tcase_add_test(tests, the_window_is_bounded_and_who_missed_it_is_told_so);
     tcase_add_test(tests, many_chunks_are_told_in_parts);
     tcase_add_test(tests, there_are_no_more_readers_than_may_be);
-    tcase_add_test(tests, who_waits_is_told_when_no_more_will_come);
+    tcase_add_test(tests, waiters_are_told_when_no_more_will_come);
     tcase_add_test(tests, silence_is_broken_by_a_comment_with_the_id);
-    tcase_add_test(tests, what_is_not_for_a_reader_does_not_show);
+    tcase_add_test(tests, a_reader_sees_no_forbidden_paths);
     tcase_add_test(tests, an_event_for_which_there_is_no_memory_was_missed);
 }

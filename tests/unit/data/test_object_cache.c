@@ -119,7 +119,7 @@ END_TEST
 #define N_WAITERS 8
 
 /* Another process writes while the store's answer is on its way. */
-START_TEST(who_asks_behind_a_write_is_not_told_what_was_there_before)
+START_TEST(a_read_after_a_write_never_gets_the_old_bytes)
 {
     static const uint64_t revalidate_ms[] = {0, 1000000};
     struct zd_test_plane plane;
@@ -152,7 +152,7 @@ END_TEST
 
 void zd_unit_tests(TCase *tests)
 {
-    tcase_add_loop_test(tests, who_asks_behind_a_write_is_not_told_what_was_there_before, 0, 2);
+    tcase_add_loop_test(tests, a_read_after_a_write_never_gets_the_old_bytes, 0, 2);
     tcase_add_test(tests, a_read_that_nobody_waits_for_is_cancelled);
     tcase_add_test(tests, a_read_goes_on_for_the_one_who_stays);
 }

@@ -3,7 +3,7 @@
 
 #include "tests/support/unit.h"
 
-START_TEST(what_is_unknown_is_what_was_foreseen)
+START_TEST(unknown_sizes_count_as_foreseen)
 {
     const struct zd_speed speed = {0};
     const struct zd_speed_times times = zd_speed_expect(&speed, 10, 700);
@@ -67,7 +67,7 @@ END_TEST
 
 void zd_unit_tests(TCase *tests)
 {
-    tcase_add_test(tests, what_is_unknown_is_what_was_foreseen);
+    tcase_add_test(tests, unknown_sizes_count_as_foreseen);
     tcase_add_test(tests, times_are_shared_out_and_grow_with_the_chunks);
     tcase_add_test(tests, chunks_that_were_at_hand_say_nothing);
     tcase_add_test(tests, chunks_without_codecs_keep_what_was_foreseen);

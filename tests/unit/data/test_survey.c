@@ -151,7 +151,7 @@ START_TEST(a_survey_that_is_given_up_wakes_nobody)
 END_TEST
 
 /* The plan of a list may meet an object several times; `seen` has it once. */
-START_TEST(what_a_list_comes_to_again_is_one_object)
+START_TEST(an_object_met_again_by_a_list_counts_once)
 {
     struct zd_test_plane plane;
     struct surveyor surveyor = {.machine = {.step = step, .end = end}};
@@ -190,5 +190,5 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, a_survey_sees_every_object_once_and_in_order, 0, 2);
     tcase_add_test(tests, a_survey_that_fails_leaves_the_waits_of_others);
     tcase_add_test(tests, a_survey_that_is_given_up_wakes_nobody);
-    tcase_add_test(tests, what_a_list_comes_to_again_is_one_object);
+    tcase_add_test(tests, an_object_met_again_by_a_list_counts_once);
 }

@@ -161,7 +161,7 @@ START_TEST(an_admitted_walk_is_not_refused)
 END_TEST
 
 /* Many are asked for before it is known how large they are. */
-START_TEST(what_does_not_fit_ahead_is_put_back)
+START_TEST(bytes_that_do_not_fit_ahead_are_put_back)
 {
     struct zd_test_plane plane;
     struct visits visits = {0};
@@ -257,6 +257,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, a_walk_goes_on_where_one_node_fits, 0, 2);
     tcase_add_test(tests, a_walk_without_room_for_the_next_node_ends);
     tcase_add_test(tests, an_admitted_walk_is_not_refused);
-    tcase_add_test(tests, what_does_not_fit_ahead_is_put_back);
+    tcase_add_test(tests, bytes_that_do_not_fit_ahead_are_put_back);
     tcase_add_loop_test(tests, in_a_turn_all_walks_together_visit_few_nodes, 0, 2);
 }

@@ -138,7 +138,7 @@ START_TEST(a_head_is_read_when_it_is_whole_and_not_before)
 }
 END_TEST
 
-START_TEST(what_numpy_would_not_write_is_refused)
+START_TEST(headers_that_numpy_would_not_write_are_refused)
 {
     const struct bad_fact *fact = &bad_facts[_i];
     struct zd_body_head head = {0};
@@ -178,6 +178,7 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(
         tests, a_head_is_read_when_it_is_whole_and_not_before, 0, ZD_COUNT_OF(good_facts));
-    tcase_add_loop_test(tests, what_numpy_would_not_write_is_refused, 0, ZD_COUNT_OF(bad_facts));
+    tcase_add_loop_test(
+        tests, headers_that_numpy_would_not_write_are_refused, 0, ZD_COUNT_OF(bad_facts));
     tcase_add_loop_test(tests, a_length_beyond_the_limit_is_refused_at_once, 0, 5);
 }

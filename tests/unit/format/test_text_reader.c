@@ -292,7 +292,7 @@ START_TEST(a_list_of_many_bytes_is_read)
 END_TEST
 
 /* A value, a name and a member that never end: what is held of them has a limit. */
-START_TEST(what_is_held_of_a_body_has_a_limit)
+START_TEST(the_held_part_of_a_body_has_a_limit)
 {
     static const char *const begins[] = {"[\"", "{\"", "{\"shape\":[", "{\"shape\":\"", "[1"};
     struct zd_text_reader reader;
@@ -491,7 +491,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(
         tests, a_body_is_what_it_says_wherever_it_is_cut, 0, ZD_COUNT_OF(body_facts));
     tcase_add_test(tests, a_list_of_many_bytes_is_read);
-    tcase_add_loop_test(tests, what_is_held_of_a_body_has_a_limit, 0, 5);
+    tcase_add_loop_test(tests, the_held_part_of_a_body_has_a_limit, 0, 5);
     tcase_add_test(tests, allocations_may_fail);
     tcase_add_loop_test(
         tests, elements_of_any_length_are_read_with_a_limit, 0, ZD_COUNT_OF(text_facts));

@@ -51,7 +51,7 @@ static void part(struct zd_lingers *partings, struct pair *pair)
     close(pair->ours);
 }
 
-START_TEST(who_has_not_read_is_waited_for)
+START_TEST(a_client_that_has_not_read_is_waited_for)
 {
     static uint8_t block[BLOCK];
     struct zd_lingers partings;
@@ -76,7 +76,7 @@ START_TEST(who_has_not_read_is_waited_for)
 }
 END_TEST
 
-START_TEST(who_has_all_and_stays_has_a_while)
+START_TEST(a_client_that_stays_has_a_while_to_close)
 {
     struct zd_lingers partings;
     struct pair pair;
@@ -92,7 +92,7 @@ START_TEST(who_has_all_and_stays_has_a_while)
 }
 END_TEST
 
-START_TEST(who_has_left_is_forgotten)
+START_TEST(a_client_that_has_left_is_forgotten)
 {
     struct zd_lingers partings;
     struct pair pair;
@@ -158,9 +158,9 @@ END_TEST
 
 void zd_unit_tests(TCase *tests)
 {
-    tcase_add_test(tests, who_has_not_read_is_waited_for);
-    tcase_add_test(tests, who_has_all_and_stays_has_a_while);
-    tcase_add_test(tests, who_has_left_is_forgotten);
+    tcase_add_test(tests, a_client_that_has_not_read_is_waited_for);
+    tcase_add_test(tests, a_client_that_stays_has_a_while_to_close);
+    tcase_add_test(tests, a_client_that_has_left_is_forgotten);
     tcase_add_test(tests, the_end_tells_who_does_not_have_all);
     tcase_add_test(tests, failing_memory_is_survived);
 }

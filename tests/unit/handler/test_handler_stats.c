@@ -49,7 +49,7 @@ static const struct stats_fact {
     {"?format=npy", 400, "unknown_parameter"},
 };
 
-START_TEST(what_is_selected_is_counted)
+START_TEST(selected_elements_are_counted)
 {
     const struct stats_fact *fact = &stats_facts[_i];
     ZD_SCOPED_TEXT(target, 128);
@@ -65,7 +65,7 @@ START_TEST(what_is_selected_is_counted)
 }
 END_TEST
 
-START_TEST(what_a_client_has_is_not_counted_again)
+START_TEST(a_clients_own_share_is_not_counted_again)
 {
     struct zd_test_serve serve;
     struct zd_fake_exchange exchange;
@@ -89,6 +89,6 @@ END_TEST
 
 void zd_unit_tests(TCase *tests)
 {
-    tcase_add_loop_test(tests, what_is_selected_is_counted, 0, ZD_COUNT_OF(stats_facts));
-    tcase_add_test(tests, what_a_client_has_is_not_counted_again);
+    tcase_add_loop_test(tests, selected_elements_are_counted, 0, ZD_COUNT_OF(stats_facts));
+    tcase_add_test(tests, a_clients_own_share_is_not_counted_again);
 }

@@ -43,7 +43,7 @@ START_TEST(paths_are_encoded_for_links)
 }
 END_TEST
 
-START_TEST(what_has_a_meaning_is_escaped)
+START_TEST(special_characters_are_escaped)
 {
     ZD_SCOPED_TEXT(page, 64);
     zd_escape_html(&page, "<a b=\"1\">&amp;\xc3\xa9");
@@ -55,5 +55,5 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, paths_are_decoded_once, 0, ZD_COUNT_OF(paths));
     tcase_add_test(tests, paths_are_encoded_for_links);
-    tcase_add_test(tests, what_has_a_meaning_is_escaped);
+    tcase_add_test(tests, special_characters_are_escaped);
 }

@@ -286,7 +286,7 @@ START_TEST(long_lists_are_read_from_their_end)
 }
 END_TEST
 
-START_TEST(what_is_too_long_does_not_count)
+START_TEST(names_that_are_too_long_do_not_count)
 {
     ZD_SCOPED_TEXT(host, 1024);
     ZD_SCOPED_TEXT(prefix, 1024);
@@ -434,5 +434,5 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, a_contradiction_says_no_client_but_every_host);
     tcase_add_loop_test(tests, a_prefix_is_a_path, 0, ZD_COUNT_OF(prefixes));
     tcase_add_test(tests, long_lists_are_read_from_their_end);
-    tcase_add_test(tests, what_is_too_long_does_not_count);
+    tcase_add_test(tests, names_that_are_too_long_do_not_count);
 }

@@ -174,7 +174,7 @@ static const struct {
         TE "3\r\nabc\r\n0\r\n\r\n"},
 };
 
-START_TEST(what_means_nothing_is_taken_out)
+START_TEST(members_without_meaning_are_taken_out)
 {
     const struct zd_span bytes = zd_span_of(shortened[_i].bytes);
     const struct verdict verdict = judge(bytes, bytes.len, bytes.len);
@@ -239,7 +239,7 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(
         tests, streams_are_judged_the_same_however_they_are_cut, 0, ZD_COUNT_OF(streams));
-    tcase_add_loop_test(tests, what_means_nothing_is_taken_out, 0, ZD_COUNT_OF(shortened));
+    tcase_add_loop_test(tests, members_without_meaning_are_taken_out, 0, ZD_COUNT_OF(shortened));
     tcase_add_test(tests, every_byte_has_its_place);
     tcase_add_test(tests, eight_bytes_at_once_hide_no_control_character);
     tcase_add_test(tests, a_stream_ends_between_requests_only);

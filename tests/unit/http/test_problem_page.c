@@ -32,7 +32,7 @@ START_TEST(a_page_says_what_is_wrong_and_what_is_possible)
 }
 END_TEST
 
-START_TEST(what_others_wrote_is_text)
+START_TEST(foreign_text_becomes_text)
 {
     const struct zd_problem problem = {
         .code = "bad_request", .detail = "</p><script>alert(\"1\")</script>&amp;"};
@@ -74,7 +74,7 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_test(tests, a_page_says_what_is_wrong_and_what_is_possible);
-    tcase_add_test(tests, what_others_wrote_is_text);
+    tcase_add_test(tests, foreign_text_becomes_text);
     tcase_add_test(tests, the_policy_allows_the_style_of_the_page);
     tcase_add_test(tests, without_memory_there_is_no_page);
 }

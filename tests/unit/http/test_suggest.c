@@ -71,7 +71,7 @@ START_TEST(the_nearest_come_first_and_the_farthest_give_way)
 }
 END_TEST
 
-START_TEST(what_is_too_far_was_not_meant)
+START_TEST(a_distant_name_is_not_suggested)
 {
     struct zd_suggest nearest = {.n = 0};
     zd_suggest_add_typed(&nearest, "something", "slice");
@@ -128,7 +128,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, a_distance_counts_slips, 0, (int)ZD_COUNT_OF(distances));
     tcase_add_loop_test(tests, a_path_is_compared_segment_by_segment, 0, (int)ZD_COUNT_OF(paths));
     tcase_add_test(tests, the_nearest_come_first_and_the_farthest_give_way);
-    tcase_add_test(tests, what_is_too_far_was_not_meant);
+    tcase_add_test(tests, a_distant_name_is_not_suggested);
     tcase_add_test(tests, among_thousands_little_is_compared);
     tcase_add_test(tests, without_memory_there_are_no_suggestions);
 }

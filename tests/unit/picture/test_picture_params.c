@@ -90,7 +90,7 @@ START_TEST(a_query_is_judged)
 }
 END_TEST
 
-START_TEST(what_is_asked_is_read)
+START_TEST(all_parameters_are_read)
 {
     struct zd_params params;
     struct zd_params rest;
@@ -119,7 +119,7 @@ START_TEST(what_is_asked_is_read)
 }
 END_TEST
 
-START_TEST(what_is_not_asked_has_its_default)
+START_TEST(absent_parameters_have_their_defaults)
 {
     struct zd_params params;
     struct zd_params rest;
@@ -139,6 +139,6 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, a_query_is_judged, 0, ZD_COUNT_OF(facts));
-    tcase_add_test(tests, what_is_asked_is_read);
-    tcase_add_test(tests, what_is_not_asked_has_its_default);
+    tcase_add_test(tests, all_parameters_are_read);
+    tcase_add_test(tests, absent_parameters_have_their_defaults);
 }

@@ -78,7 +78,7 @@ START_TEST(the_first_leads_and_others_wait)
 }
 END_TEST
 
-START_TEST(one_that_leaves_lets_another_lead)
+START_TEST(a_leaving_leader_lets_another_lead)
 {
     struct bench bench;
     struct waiter leader = {0};
@@ -155,7 +155,7 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_test(tests, the_first_leads_and_others_wait);
-    tcase_add_test(tests, one_that_leaves_lets_another_lead);
+    tcase_add_test(tests, a_leaving_leader_lets_another_lead);
     tcase_add_loop_test(tests, a_range_is_known_until_something_changes, 0, ZD_COUNT_OF(changes));
     tcase_add_test(tests, memory_may_fail);
 }

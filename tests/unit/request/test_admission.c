@@ -98,7 +98,7 @@ START_TEST(a_lane_admits_what_fits)
 }
 END_TEST
 
-START_TEST(what_no_lane_has_is_refused_at_once)
+START_TEST(a_request_larger_than_any_lane_is_refused_at_once)
 {
     struct zd_admission_limits narrow = limits;
     narrow.bytes[ZD_LANE_SMALL] = 5;
@@ -215,7 +215,7 @@ static const struct {
     {"ABABABAB", "BAB"}, /* none keeps to its share: what is free is not left free */
 };
 
-START_TEST(who_holds_half_of_a_lane_goes_after_others)
+START_TEST(a_client_with_half_of_a_lane_goes_after_others)
 {
     struct zd_admission_limits wide = limits;
     wide.places[ZD_LANE_LARGE] = 100;
@@ -299,7 +299,7 @@ START_TEST(each_source_has_places_of_its_own)
 END_TEST
 
 /* The rule holds within one client, too: it asks for other things while it waits for a store. */
-START_TEST(who_waits_for_a_source_waits_for_no_other)
+START_TEST(waiting_for_one_source_delays_no_other)
 {
     begin(&limits);
     for (size_t i = 0; i < 16; i++) {
@@ -366,7 +366,7 @@ START_TEST(each_source_has_a_queue_of_its_own)
 END_TEST
 
 /* Others that need less do not pass it for ever. */
-START_TEST(one_who_waits_for_more_than_half_of_a_lane_has_its_turn)
+START_TEST(waiting_for_more_than_half_of_a_lane_gets_a_turn)
 {
     begin(&limits);
     ck_assert_int_eq(ask(0, 1, 100, 0), ZD_ADMISSION_YES);
@@ -384,7 +384,7 @@ START_TEST(one_who_waits_for_more_than_half_of_a_lane_has_its_turn)
 }
 END_TEST
 
-START_TEST(one_client_fills_half_of_the_queue)
+START_TEST(a_single_client_fills_half_of_the_queue)
 {
     begin(&limits);
     ck_assert_int_eq(ask(0, 1, 100, 0), ZD_ADMISSION_YES);
@@ -434,7 +434,7 @@ START_TEST(waits_end_in_time)
 END_TEST
 
 /* Everything may end at any time; one who leaves lets the next one in. */
-START_TEST(one_who_leaves_the_queue_makes_way)
+START_TEST(leaving_the_queue_makes_way)
 {
     begin(&limits);
     ck_assert_int_eq(ask(0, 1, 60, 0), ZD_ADMISSION_YES);
@@ -461,7 +461,7 @@ static void measure_a_rate(void)
     ck_assert_uint_eq(admission.lane[ZD_LANE_LARGE].here.rate, 1000);
 }
 
-START_TEST(one_who_would_wait_for_too_long_is_refused_at_once)
+START_TEST(a_wait_that_would_be_too_long_is_refused_at_once)
 {
     measure_a_rate();
     ck_assert_int_eq(ask(20, 20, 100, 249), ZD_ADMISSION_WAITS); /* after 6 others */
@@ -474,7 +474,7 @@ START_TEST(one_who_would_wait_for_too_long_is_refused_at_once)
 END_TEST
 
 /* A queue that is long because of another client is no reason to refuse. */
-START_TEST(what_others_queue_up_does_not_count)
+START_TEST(the_queues_of_others_do_not_count)
 {
     begin(&limits);
     ck_assert_int_eq(ask(0, 1, 100, 0), ZD_ADMISSION_YES);
@@ -609,26 +609,26 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, a_lane_admits_what_fits, 0, (int)ZD_COUNT_OF(shares));
-    tcase_add_test(tests, what_no_lane_has_is_refused_at_once);
+    tcase_add_test(tests, a_request_larger_than_any_lane_is_refused_at_once);
     tcase_add_test(tests, small_ones_never_wait_for_large_ones);
     tcase_add_test(tests, an_answer_frees_its_place_and_keeps_its_bytes);
     tcase_add_test(tests, nobody_passes_one_who_waits_for_all_of_it);
     tcase_add_test(tests, clients_share_bytes_not_requests);
     tcase_add_test(tests, a_client_with_many_requests_does_not_delay_another_one);
     tcase_add_loop_test(
-        tests, who_holds_half_of_a_lane_goes_after_others, 0, (int)ZD_COUNT_OF(halves));
+        tests, a_client_with_half_of_a_lane_goes_after_others, 0, (int)ZD_COUNT_OF(halves));
     tcase_add_test(tests, no_client_holds_a_whole_lane_by_many_requests);
     tcase_add_loop_test(tests, each_source_has_places_of_its_own, 0, (int)ZD_COUNT_OF(sources));
-    tcase_add_test(tests, who_waits_for_a_source_waits_for_no_other);
+    tcase_add_test(tests, waiting_for_one_source_delays_no_other);
     tcase_add_test(tests, a_large_one_of_a_source_has_its_turn);
     tcase_add_test(tests, each_source_has_a_queue_of_its_own);
-    tcase_add_test(tests, one_who_waits_for_more_than_half_of_a_lane_has_its_turn);
-    tcase_add_test(tests, one_client_fills_half_of_the_queue);
+    tcase_add_test(tests, waiting_for_more_than_half_of_a_lane_gets_a_turn);
+    tcase_add_test(tests, a_single_client_fills_half_of_the_queue);
     tcase_add_test(tests, a_queue_of_no_length_refuses_at_once);
     tcase_add_test(tests, waits_end_in_time);
-    tcase_add_test(tests, one_who_leaves_the_queue_makes_way);
-    tcase_add_test(tests, one_who_would_wait_for_too_long_is_refused_at_once);
-    tcase_add_test(tests, what_others_queue_up_does_not_count);
+    tcase_add_test(tests, leaving_the_queue_makes_way);
+    tcase_add_test(tests, a_wait_that_would_be_too_long_is_refused_at_once);
+    tcase_add_test(tests, the_queues_of_others_do_not_count);
     tcase_add_test(tests, a_stalled_queue_still_lets_one_wait);
     tcase_add_test(tests, retry_after_follows_the_queue_and_spreads);
     tcase_add_test(tests, the_books_balance);

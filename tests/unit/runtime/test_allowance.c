@@ -16,7 +16,7 @@ static struct zd_allowance_want want_of(const char *name)
     return (struct zd_allowance_want){.wait = {.done = done, .context = (void *)(uintptr_t)name}};
 }
 
-START_TEST(who_asks_waits_in_line)
+START_TEST(requests_wait_in_line)
 {
     struct zd_allowance allowance;
     struct zd_allowance_want a = want_of("a");
@@ -35,7 +35,7 @@ START_TEST(who_asks_waits_in_line)
 }
 END_TEST
 
-START_TEST(who_leaves_the_line_lets_others_pass)
+START_TEST(leaving_the_line_lets_others_pass)
 {
     struct zd_allowance allowance;
     struct zd_allowance_want a = want_of("a");
@@ -54,7 +54,7 @@ START_TEST(who_leaves_the_line_lets_others_pass)
 }
 END_TEST
 
-START_TEST(what_never_fits_is_refused_with_the_figures)
+START_TEST(a_request_that_never_fits_is_refused_with_the_figures)
 {
     struct zd_allowance allowance;
     struct zd_allowance_want want = {0};
@@ -70,7 +70,7 @@ END_TEST
 
 void zd_unit_tests(TCase *tests)
 {
-    tcase_add_test(tests, who_asks_waits_in_line);
-    tcase_add_test(tests, who_leaves_the_line_lets_others_pass);
-    tcase_add_test(tests, what_never_fits_is_refused_with_the_figures);
+    tcase_add_test(tests, requests_wait_in_line);
+    tcase_add_test(tests, leaving_the_line_lets_others_pass);
+    tcase_add_test(tests, a_request_that_never_fits_is_refused_with_the_figures);
 }

@@ -153,7 +153,7 @@ END_TEST
 
 static const char *const refused[] = {"/tmp", "/nowhere/audit", "/proc/self/nothing"};
 
-START_TEST(what_is_no_file_is_refused)
+START_TEST(a_path_that_is_no_file_is_refused)
 {
     struct zd_error err = {0};
     struct zd_audit_file other = {.path = NULL};
@@ -196,7 +196,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, a_file_that_was_removed_takes_no_line_until_it_is_opened_anew);
     tcase_add_test(tests, a_file_that_was_moved_takes_lines_until_it_is_opened_anew);
     tcase_add_test(tests, a_name_that_cannot_be_opened_again_refuses);
-    tcase_add_loop_test(tests, what_is_no_file_is_refused, 0, ZD_COUNT_OF(refused));
+    tcase_add_loop_test(tests, a_path_that_is_no_file_is_refused, 0, ZD_COUNT_OF(refused));
     tcase_add_test(tests, a_pipe_is_refused);
     tcase_add_test(tests, without_a_name_there_is_none);
 }

@@ -120,7 +120,7 @@ START_TEST(an_entry_in_use_outlives_its_place_in_the_table)
 }
 END_TEST
 
-START_TEST(what_is_busy_is_never_evicted)
+START_TEST(busy_entries_are_never_evicted)
 {
     struct zd_cache cache;
     zd_cache_init(&cache, "test", 800, free_thing);
@@ -335,7 +335,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, a_cache_keeps_what_fits, 0, (int)ZD_COUNT_OF(bounds));
     tcase_add_test(tests, hits_and_misses_are_counted);
     tcase_add_test(tests, an_entry_in_use_outlives_its_place_in_the_table);
-    tcase_add_test(tests, what_is_busy_is_never_evicted);
+    tcase_add_test(tests, busy_entries_are_never_evicted);
     tcase_add_test(tests, a_cache_full_of_busy_entries_goes_over_its_bound);
     tcase_add_test(tests, a_hot_set_survives_a_scan_of_ten_times_the_cache);
     tcase_add_test(tests, a_loop_that_fits_the_cache_comes_to_be_kept);

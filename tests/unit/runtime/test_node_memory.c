@@ -21,7 +21,7 @@ static const struct {
     {1025, 1, 0, ZD_OK}, {900, 0, 100, ZD_AGAIN}, /* more than large ones may have is held */
 };
 
-START_TEST(who_has_no_room_is_refused)
+START_TEST(a_change_without_room_is_refused)
 {
     struct zd_node_memory parsed;
     struct zd_node_memory_share share = {0};
@@ -62,6 +62,6 @@ END_TEST
 
 void zd_unit_tests(TCase *tests)
 {
-    tcase_add_loop_test(tests, who_has_no_room_is_refused, 0, (int)ZD_COUNT_OF(facts));
+    tcase_add_loop_test(tests, a_change_without_room_is_refused, 0, (int)ZD_COUNT_OF(facts));
     tcase_add_test(tests, a_share_takes_the_place_of_the_one_before);
 }

@@ -76,7 +76,7 @@ START_TEST(a_waiter_may_cancel_others_while_it_is_told)
 }
 END_TEST
 
-START_TEST(one_who_waits_again_is_told_the_next_time)
+START_TEST(waiting_again_is_told_the_next_time)
 {
     struct zd_list list;
     struct waiter waiter[N_WAITERS];
@@ -92,7 +92,7 @@ START_TEST(one_who_waits_again_is_told_the_next_time)
 }
 END_TEST
 
-START_TEST(one_who_does_not_wait_may_cancel)
+START_TEST(a_reader_that_does_not_wait_may_cancel)
 {
     struct zd_wait wait = {0};
     zd_wait_cancel(&wait);
@@ -105,6 +105,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, telling_nobody_does_nothing);
     tcase_add_test(tests, all_who_wait_are_told_once_with_the_error);
     tcase_add_test(tests, a_waiter_may_cancel_others_while_it_is_told);
-    tcase_add_test(tests, one_who_waits_again_is_told_the_next_time);
-    tcase_add_test(tests, one_who_does_not_wait_may_cancel);
+    tcase_add_test(tests, waiting_again_is_told_the_next_time);
+    tcase_add_test(tests, a_reader_that_does_not_wait_may_cancel);
 }

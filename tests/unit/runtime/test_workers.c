@@ -174,7 +174,7 @@ START_TEST(after_each_piece_others_have_their_turn)
 END_TEST
 
 /* It waits for its next turn, or (1) is at work. */
-START_TEST(what_is_left_of_a_cancelled_job_is_dropped)
+START_TEST(the_rest_of_a_cancelled_job_is_dropped)
 {
     uv_sem_t gate;
     begin();
@@ -197,7 +197,7 @@ START_TEST(what_is_left_of_a_cancelled_job_is_dropped)
 }
 END_TEST
 
-START_TEST(what_is_cancelled_is_dropped_and_told)
+START_TEST(cancelled_jobs_are_dropped_and_told)
 {
     uv_sem_t gate;
     const char *owner = "a";
@@ -246,7 +246,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, jobs_are_done_in_turn, 0, (int)ZD_COUNT_OF(orders));
     tcase_add_loop_test(tests, small_and_large_requests_do_not_wait_for_each_other, 0, 2);
     tcase_add_loop_test(tests, after_each_piece_others_have_their_turn, 0, (int)ZD_COUNT_OF(cuts));
-    tcase_add_loop_test(tests, what_is_left_of_a_cancelled_job_is_dropped, 0, 2);
-    tcase_add_loop_test(tests, what_is_cancelled_is_dropped_and_told, 0, 4);
+    tcase_add_loop_test(tests, the_rest_of_a_cancelled_job_is_dropped, 0, 2);
+    tcase_add_loop_test(tests, cancelled_jobs_are_dropped_and_told, 0, 4);
     tcase_add_test(tests, a_worker_finds_cheap_jobs_without_the_loop);
 }

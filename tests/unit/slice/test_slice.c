@@ -242,7 +242,7 @@ static const struct refusal_fact {
     {"/v1/datasets/m/slices/b", "node_not_found", 404},
 };
 
-START_TEST(what_cannot_be_answered_is_refused_before_it_is_read)
+START_TEST(impossible_answers_are_refused_before_reading)
 {
     const struct refusal_fact *fact = &refusal_facts[_i];
     struct zd_test_serve serve;
@@ -348,7 +348,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, a_client_that_leaves_closes_the_state);
     tcase_add_loop_test(tests, a_body_is_the_same_whole_and_streamed, 0, 6);
     tcase_add_loop_test(
-        tests, what_cannot_be_answered_is_refused_before_it_is_read, 0, ZD_COUNT_OF(refusal_facts));
+        tests, impossible_answers_are_refused_before_reading, 0, ZD_COUNT_OF(refusal_facts));
     tcase_add_loop_test(tests, a_tag_names_what_a_client_has, 0, 2);
     tcase_add_test(tests, a_writer_may_name_the_tag_of_any_format);
     tcase_add_loop_test(

@@ -119,7 +119,7 @@ static const struct bad_fact {
     {"Slice=0", "{'Slice':'0'}", "/Slice"},
 };
 
-START_TEST(what_is_not_understood_is_refused)
+START_TEST(unknown_parameters_are_refused)
 {
     const struct bad_fact *fact = &bad_facts[_i];
     struct zd_slice_params ask;
@@ -178,7 +178,7 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, a_query_and_a_body_ask_the_same, 0, ZD_COUNT_OF(params_facts));
-    tcase_add_loop_test(tests, what_is_not_understood_is_refused, 0, ZD_COUNT_OF(bad_facts));
+    tcase_add_loop_test(tests, unknown_parameters_are_refused, 0, ZD_COUNT_OF(bad_facts));
     tcase_add_test(tests, long_values_are_refused);
     tcase_add_test(tests, a_fault_names_the_members_that_a_body_may_have);
     tcase_add_test(tests, statistics_and_writes_have_parameters_of_their_own);

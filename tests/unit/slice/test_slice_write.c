@@ -239,7 +239,7 @@ static const struct refusal {
     {"/v1/datasets/w/slices/none", {0}, "ABCDEF", 404, "node_not_found", ""},
 };
 
-START_TEST(what_is_refused_is_not_stored)
+START_TEST(a_refused_change_is_not_stored)
 {
     const struct refusal *refusal = &refusals[_i];
     struct scene scene;
@@ -283,6 +283,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, an_append_says_where_its_elements_went);
     tcase_add_loop_test(tests, a_client_that_leaves_changes_nothing_and_keeps_nobody_waiting, 0, 2);
     tcase_add_test(tests, a_slice_that_waits_for_its_body_keeps_no_other_from_its_objects);
-    tcase_add_loop_test(tests, what_is_refused_is_not_stored, 0, (int)ZD_COUNT_OF(refusals));
+    tcase_add_loop_test(tests, a_refused_change_is_not_stored, 0, (int)ZD_COUNT_OF(refusals));
     tcase_add_test(tests, raw_bytes_without_a_length_cannot_be_appended);
 }

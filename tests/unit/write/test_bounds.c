@@ -171,7 +171,7 @@ START_TEST(elements_inside_ask_for_nothing)
 }
 END_TEST
 
-START_TEST(who_comes_meanwhile_is_served_by_one_change)
+START_TEST(writers_that_come_meanwhile_share_one_change)
 {
     struct scene scene;
     scene_open(&scene, _i);
@@ -207,7 +207,7 @@ START_TEST(a_document_that_is_right_already_is_not_stored_again)
 }
 END_TEST
 
-START_TEST(what_another_process_changes_meanwhile_stays)
+START_TEST(another_processs_change_meanwhile_stays)
 {
     struct scene scene;
     scene_open(&scene, _i);
@@ -222,7 +222,7 @@ START_TEST(what_another_process_changes_meanwhile_stays)
 }
 END_TEST
 
-START_TEST(who_is_always_beaten_gives_up)
+START_TEST(a_change_that_always_loses_gives_up)
 {
     struct scene scene;
     scene_open(&scene, _i);
@@ -283,10 +283,10 @@ void zd_unit_tests(TCase *tests)
     const TTest *const all[] = {
         bounds_are_widened_before_an_element_that_is_outside,
         elements_inside_ask_for_nothing,
-        who_comes_meanwhile_is_served_by_one_change,
+        writers_that_come_meanwhile_share_one_change,
         a_document_that_is_right_already_is_not_stored_again,
-        what_another_process_changes_meanwhile_stays,
-        who_is_always_beaten_gives_up,
+        another_processs_change_meanwhile_stays,
+        a_change_that_always_loses_gives_up,
         an_array_that_is_gone_or_another_one_is_told,
         without_memory_nothing_hangs,
     };

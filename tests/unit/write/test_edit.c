@@ -196,7 +196,7 @@ static void let_other_write(struct scene *scene, uint32_t n)
     scene->plane.ops.erase = erase_second;
 }
 
-START_TEST(one_edit_is_written)
+START_TEST(an_edit_is_written)
 {
     struct scene scene;
     uint8_t value[N_INNER];
@@ -246,7 +246,7 @@ START_TEST(edits_of_one_object_cost_two_writes)
 END_TEST
 
 /* The index, and 8 bytes for each of three inner chunks: a whole shard has no room. */
-START_TEST(what_makes_an_object_too_large_fails_alone)
+START_TEST(an_edit_that_makes_an_object_too_large_fails_alone)
 {
     struct scene scene;
     uint8_t value[N_INNER];
@@ -278,7 +278,7 @@ START_TEST(what_makes_an_object_too_large_fails_alone)
 }
 END_TEST
 
-START_TEST(what_is_whole_is_not_read)
+START_TEST(whole_chunks_are_not_read)
 {
     struct scene scene;
     scene_open(&scene, _i);
@@ -310,7 +310,7 @@ START_TEST(what_is_whole_is_not_read)
 }
 END_TEST
 
-START_TEST(what_another_process_writes_meanwhile_survives)
+START_TEST(another_processs_write_meanwhile_survives)
 {
     struct scene scene;
     uint8_t value[N_INNER];
@@ -331,7 +331,7 @@ START_TEST(what_another_process_writes_meanwhile_survives)
 }
 END_TEST
 
-START_TEST(who_is_always_beaten_gives_up)
+START_TEST(a_change_that_always_loses_gives_up)
 {
     struct scene scene;
     uint8_t value[N_INNER];
@@ -348,7 +348,7 @@ START_TEST(who_is_always_beaten_gives_up)
 END_TEST
 
 /* Each has seen the same object: one of them may write, also beside those that do not care. */
-START_TEST(one_of_many_with_the_same_condition_is_made)
+START_TEST(only_the_first_of_equal_conditions_holds)
 {
     struct scene scene;
     uint32_t n_made = 0;
@@ -412,7 +412,7 @@ START_TEST(a_dry_edit_tells_and_writes_nothing)
 END_TEST
 
 /* The first is dropped unless it is being stored; the second waits for it, and is dropped. */
-START_TEST(who_leaves_loses_what_is_not_being_stored)
+START_TEST(a_leaving_writer_loses_only_unstored_edits)
 {
     struct scene scene;
     uint8_t value[N_INNER];
@@ -463,7 +463,7 @@ static void stage_two(struct scene *scene)
     }
 }
 
-START_TEST(what_is_staged_is_seen_when_it_is_committed)
+START_TEST(staged_objects_are_seen_when_they_are_committed)
 {
     struct scene scene;
     uint8_t value[N_INNER];
@@ -495,7 +495,7 @@ START_TEST(what_is_staged_is_seen_when_it_is_committed)
 END_TEST
 
 /* An object that was there, one that was not, and one that goes. */
-START_TEST(what_is_undone_is_as_it_was)
+START_TEST(an_undone_change_leaves_the_old_state)
 {
     struct scene scene;
     uint8_t value[N_INNER];
@@ -524,7 +524,7 @@ START_TEST(what_is_undone_is_as_it_was)
 }
 END_TEST
 
-START_TEST(what_another_process_has_written_on_top_is_not_undone)
+START_TEST(another_processs_later_write_is_not_undone)
 {
     struct scene scene;
     uint8_t value[N_INNER];
@@ -541,7 +541,7 @@ START_TEST(what_another_process_has_written_on_top_is_not_undone)
 }
 END_TEST
 
-START_TEST(what_is_staged_and_released_was_never_there)
+START_TEST(staged_and_released_objects_were_never_there)
 {
     struct scene scene;
     uint8_t value[N_INNER];
@@ -559,7 +559,7 @@ START_TEST(what_is_staged_and_released_was_never_there)
 }
 END_TEST
 
-START_TEST(who_leaves_at_any_time_leaves_nothing_locked)
+START_TEST(leaving_at_any_time_leaves_nothing_locked)
 {
     struct scene scene;
     uint8_t value[N_INNER];
@@ -707,21 +707,21 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     const TTest *const all[] = {
-        one_edit_is_written,
+        an_edit_is_written,
         edits_of_one_object_cost_two_writes,
-        what_makes_an_object_too_large_fails_alone,
-        what_is_whole_is_not_read,
-        what_another_process_writes_meanwhile_survives,
-        who_is_always_beaten_gives_up,
-        one_of_many_with_the_same_condition_is_made,
+        an_edit_that_makes_an_object_too_large_fails_alone,
+        whole_chunks_are_not_read,
+        another_processs_write_meanwhile_survives,
+        a_change_that_always_loses_gives_up,
+        only_the_first_of_equal_conditions_holds,
         a_condition_holds_against_other_processes_too,
         a_dry_edit_tells_and_writes_nothing,
-        who_leaves_loses_what_is_not_being_stored,
-        what_is_staged_is_seen_when_it_is_committed,
-        what_is_undone_is_as_it_was,
-        what_another_process_has_written_on_top_is_not_undone,
-        what_is_staged_and_released_was_never_there,
-        who_leaves_at_any_time_leaves_nothing_locked,
+        a_leaving_writer_loses_only_unstored_edits,
+        staged_objects_are_seen_when_they_are_committed,
+        an_undone_change_leaves_the_old_state,
+        another_processs_later_write_is_not_undone,
+        staged_and_released_objects_were_never_there,
+        leaving_at_any_time_leaves_nothing_locked,
         a_commit_that_is_beaten_is_made_again,
         a_commit_with_a_condition_fails_when_it_is_beaten,
         a_corrupt_object_is_told_with_its_key_and_stays,

@@ -110,7 +110,7 @@ START_TEST(many_objects_take_many_turns)
 }
 END_TEST
 
-START_TEST(who_leaves_between_two_turns_leaves_nothing_locked)
+START_TEST(leaving_between_two_turns_leaves_nothing_locked)
 {
     struct scene scene;
     scene_open(&scene, _i == 1);
@@ -127,5 +127,5 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, many_objects_take_many_turns, 0, 2);
-    tcase_add_loop_test(tests, who_leaves_between_two_turns_leaves_nothing_locked, 0, 2);
+    tcase_add_loop_test(tests, leaving_between_two_turns_leaves_nothing_locked, 0, 2);
 }

@@ -137,7 +137,7 @@ START_TEST(nobody_is_passed_for_ever)
 }
 END_TEST
 
-START_TEST(one_who_leaves_the_queue_lets_the_others_on)
+START_TEST(leaving_the_queue_lets_the_others_on)
 {
     struct zd_test_plane plane;
     struct taker writer;
@@ -160,7 +160,7 @@ START_TEST(one_who_leaves_the_queue_lets_the_others_on)
 }
 END_TEST
 
-START_TEST(one_who_has_it_and_leaves_before_being_told_gives_it_back)
+START_TEST(leaving_before_being_told_gives_the_place_back)
 {
     struct zd_test_plane plane;
     struct taker taker[3];
@@ -359,7 +359,7 @@ static void take_a_turn(struct zd_test_plane *plane, struct taker *greedy, size_
     zd_test_plane_run(plane);
 }
 
-START_TEST(one_who_wants_something_else_waits_for_few_turns_of_the_greedy)
+START_TEST(another_want_waits_for_few_turns_of_the_greedy)
 {
     struct zd_test_plane plane;
     struct taker greedy[N_GREEDY];
@@ -445,11 +445,11 @@ void zd_unit_tests(TCase *tests)
         tests, the_second_waits_when_it_would_disturb_the_first, 0, ZD_COUNT_OF(pairs));
     tcase_add_test(tests, datasets_do_not_meet);
     tcase_add_test(tests, nobody_is_passed_for_ever);
-    tcase_add_test(tests, one_who_leaves_the_queue_lets_the_others_on);
-    tcase_add_test(tests, one_who_has_it_and_leaves_before_being_told_gives_it_back);
+    tcase_add_test(tests, leaving_the_queue_lets_the_others_on);
+    tcase_add_test(tests, leaving_before_being_told_gives_the_place_back);
     tcase_add_test(tests, at_every_moment_exactly_those_hold_it_whom_nobody_before_disturbs);
-    tcase_add_loop_test(tests, one_who_wants_something_else_waits_for_few_turns_of_the_greedy, 0,
-        ZD_COUNT_OF(turns));
+    tcase_add_loop_test(
+        tests, another_want_waits_for_few_turns_of_the_greedy, 0, ZD_COUNT_OF(turns));
     tcase_add_test(tests, the_greedy_have_their_turns_too);
     tcase_add_test(tests, without_memory_nothing_is_locked);
 }

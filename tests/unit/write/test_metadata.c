@@ -212,7 +212,7 @@ static const struct zd_test_change undone[] = {
 };
 
 /* A listing that can be neither stored nor dropped, whether it is the first one or the second. */
-START_TEST(what_cannot_be_listed_is_undone)
+START_TEST(a_change_that_cannot_be_listed_is_undone)
 {
     struct zd_test_scene scene = {.is_slow = _i >= 2};
     struct zd_test_answer answer;
@@ -387,7 +387,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(
         tests, missing_parents_are_made_where_the_caller_may, 0, (int)ZD_COUNT_OF(makings));
     tcase_set_timeout(tests, 240);
-    tcase_add_loop_test(tests, what_cannot_be_listed_is_undone, 0, 4);
+    tcase_add_loop_test(tests, a_change_that_cannot_be_listed_is_undone, 0, 4);
     tcase_add_loop_test(
         tests, a_failing_store_leaves_the_hierarchy_as_it_was, 0, 2 * (int)ZD_COUNT_OF(faults));
     tcase_add_loop_test(tests, failing_memory_leaves_the_hierarchy_as_it_was, 0, 2);

@@ -102,7 +102,7 @@ START_TEST(all_keys_below_the_path_are_visited_in_order)
 }
 END_TEST
 
-START_TEST(what_the_visitor_says_is_erased_and_the_rest_stays)
+START_TEST(the_visitors_choice_is_erased_and_the_rest_stays)
 {
     struct zd_test_plane plane;
     struct cleaner cleaner = {.erases = "c/"};
@@ -189,7 +189,7 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_test(tests, all_keys_below_the_path_are_visited_in_order);
-    tcase_add_test(tests, what_the_visitor_says_is_erased_and_the_rest_stays);
+    tcase_add_test(tests, the_visitors_choice_is_erased_and_the_rest_stays);
     tcase_add_test(tests, a_visitor_that_has_seen_enough_ends_the_purge);
     tcase_add_test(tests, page_after_page_is_erased);
     tcase_add_test(tests, a_guard_that_says_no_keeps_all);

@@ -102,7 +102,7 @@ static enum zd_status look_for_node(struct zd_test_plane *plane, const char *pat
     return want.wait.status;
 }
 
-START_TEST(what_is_kept_for_ever_is_forgotten_when_it_changes)
+START_TEST(immutable_entries_are_forgotten_when_they_change)
 {
     struct zd_test_plane plane;
     char text[32];
@@ -249,7 +249,7 @@ static enum zd_status commit(
     return writer->want.wait.status;
 }
 
-START_TEST(what_is_staged_is_seen_when_it_is_committed)
+START_TEST(staged_objects_are_seen_when_they_are_committed)
 {
     struct zd_test_plane plane;
     struct writer writer;
@@ -303,7 +303,7 @@ static const struct undo_fact {
     const char *after;
 } undo_facts[] = {{"old", "new"}, {NULL, "new"}, {"old", NULL}};
 
-START_TEST(what_is_undone_is_seen_as_it_was)
+START_TEST(readers_see_the_old_state_after_an_undo)
 {
     const struct undo_fact *fact = &undo_facts[_i];
     struct zd_test_plane plane;
@@ -329,7 +329,7 @@ START_TEST(what_is_undone_is_seen_as_it_was)
 }
 END_TEST
 
-START_TEST(what_others_wrote_on_top_is_not_undone)
+START_TEST(later_writes_of_others_are_not_undone)
 {
     const struct undo_fact *fact = &undo_facts[_i];
     struct zd_test_plane plane;
@@ -349,7 +349,7 @@ START_TEST(what_others_wrote_on_top_is_not_undone)
 END_TEST
 
 /* The sanitizer tells whether the store was given back what it holds. */
-START_TEST(what_is_kept_and_released_is_discarded)
+START_TEST(kept_and_released_objects_are_discarded)
 {
     struct zd_test_plane plane;
     struct writer writer;
@@ -375,7 +375,7 @@ START_TEST(what_is_kept_and_released_is_discarded)
 END_TEST
 
 /* The sanitizer tells whether the store was given back what it holds. */
-START_TEST(what_is_staged_and_released_is_discarded)
+START_TEST(staged_and_released_objects_are_discarded)
 {
     struct zd_test_plane plane;
     struct writer writer;
@@ -693,17 +693,17 @@ END_TEST
 
 void zd_unit_tests(TCase *tests)
 {
-    tcase_add_test(tests, what_is_kept_for_ever_is_forgotten_when_it_changes);
+    tcase_add_test(tests, immutable_entries_are_forgotten_when_they_change);
     tcase_add_test(tests, a_node_comes_and_goes_with_its_document);
     tcase_add_test(tests, a_read_under_way_does_not_bring_back_what_was_before);
     tcase_add_test(tests, a_write_goes_on_when_nobody_waits_and_is_seen);
     tcase_add_test(tests, a_condition_that_does_not_hold_tells_that_others_wrote);
     tcase_add_test(tests, a_key_that_is_too_long_is_refused);
-    tcase_add_test(tests, what_is_staged_is_seen_when_it_is_committed);
-    tcase_add_loop_test(tests, what_is_undone_is_seen_as_it_was, 0, ZD_COUNT_OF(undo_facts));
-    tcase_add_loop_test(tests, what_others_wrote_on_top_is_not_undone, 0, ZD_COUNT_OF(undo_facts));
-    tcase_add_test(tests, what_is_kept_and_released_is_discarded);
-    tcase_add_test(tests, what_is_staged_and_released_is_discarded);
+    tcase_add_test(tests, staged_objects_are_seen_when_they_are_committed);
+    tcase_add_loop_test(tests, readers_see_the_old_state_after_an_undo, 0, ZD_COUNT_OF(undo_facts));
+    tcase_add_loop_test(tests, later_writes_of_others_are_not_undone, 0, ZD_COUNT_OF(undo_facts));
+    tcase_add_test(tests, kept_and_released_objects_are_discarded);
+    tcase_add_test(tests, staged_and_released_objects_are_discarded);
     tcase_add_test(tests, a_store_that_takes_no_writes_any_more_says_so);
     tcase_add_test(tests, whatever_comes_in_between_nobody_is_told_less_than_was_acknowledged);
     tcase_add_test(tests, without_memory_nothing_is_written);

@@ -427,7 +427,7 @@ static const struct piece_fact {
     {"[" AXES("1,0") "," LITTLE "]", 19999, {0, 320000}, 640000},
 };
 
-START_TEST(of_a_large_index_with_fixed_places_a_page_is_enough)
+START_TEST(a_page_of_a_large_index_with_fixed_places_is_enough)
 {
     const struct piece_fact *fact = &piece_facts[_i];
     char codecs[512];
@@ -530,7 +530,7 @@ void zd_unit_tests(TCase *tests)
         tests, shards_of_the_reference_are_understood, 0, ZD_COUNT_OF(vector_facts));
     tcase_add_test(tests, index_entries_must_lie_in_their_shard);
     tcase_add_loop_test(
-        tests, of_a_large_index_with_fixed_places_a_page_is_enough, 0, ZD_COUNT_OF(piece_facts));
+        tests, a_page_of_a_large_index_with_fixed_places_is_enough, 0, ZD_COUNT_OF(piece_facts));
     tcase_add_test(tests, a_shard_holds_its_index);
     tcase_add_loop_test(tests, chunks_past_the_limit_are_refused, 0, ZD_COUNT_OF(limit_facts));
     tcase_add_test(tests, a_layout_survives_missing_memory);

@@ -564,7 +564,7 @@ static void spoil(struct zd_buf *stored)
     ck_abort_msg("the chunk was not found");
 }
 
-START_TEST(what_does_not_decode_is_not_overwritten_in_part)
+START_TEST(a_corrupt_chunk_is_not_overwritten_in_part)
 {
     const struct zd_unit_array *const all[] = {&plain, &sharded, &nested};
     ZD_AUTO(zd_layout) layout = open_layout(all[_i]);
@@ -579,7 +579,7 @@ START_TEST(what_does_not_decode_is_not_overwritten_in_part)
 }
 END_TEST
 
-START_TEST(what_does_not_decode_is_overwritten_as_a_whole)
+START_TEST(a_corrupt_chunk_is_overwritten_as_a_whole)
 {
     const struct zd_unit_array *const all[] = {&plain, &sharded, &nested};
     ZD_AUTO(zd_layout) layout = open_layout(all[_i]);
@@ -1047,7 +1047,7 @@ static const struct verify_fact {
     {&sharded, ZD_EDIT_ERASE, 1, NULL, ZD_OK},
 };
 
-START_TEST(what_is_no_chunk_is_told_without_the_object)
+START_TEST(a_key_that_is_no_chunk_is_told_without_the_object)
 {
     const struct verify_fact *fact = &verify_facts[_i];
     ZD_AUTO(zd_layout) layout = open_layout(fact->array);
@@ -1240,8 +1240,8 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(
         tests, random_edits_are_what_a_model_without_chunks_says, 0, ZD_COUNT_OF(arrays));
-    tcase_add_loop_test(tests, what_does_not_decode_is_not_overwritten_in_part, 0, 3);
-    tcase_add_loop_test(tests, what_does_not_decode_is_overwritten_as_a_whole, 0, 3);
+    tcase_add_loop_test(tests, a_corrupt_chunk_is_not_overwritten_in_part, 0, 3);
+    tcase_add_loop_test(tests, a_corrupt_chunk_is_overwritten_as_a_whole, 0, 3);
     tcase_add_loop_test(tests, a_shard_whose_index_does_not_decode_is_only_written_whole, 0, 2);
     tcase_add_loop_test(tests,
         a_nested_shard_whose_index_does_not_decode_is_written_over_with_others, 0,
@@ -1257,7 +1257,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, only_absent_chunks_are_created, 0, 2);
     tcase_add_test(tests, edits_of_one_chunk_follow_each_other);
     tcase_add_loop_test(
-        tests, what_is_no_chunk_is_told_without_the_object, 0, ZD_COUNT_OF(verify_facts));
+        tests, a_key_that_is_no_chunk_is_told_without_the_object, 0, ZD_COUNT_OF(verify_facts));
     tcase_add_loop_test(tests, an_encoded_shard_is_verified_chunk_by_chunk, 0, 2);
     tcase_add_test(tests, an_array_with_a_dropped_codec_is_only_erased);
     tcase_add_loop_test(tests, an_object_beyond_the_limit_is_not_made, 0, 3);

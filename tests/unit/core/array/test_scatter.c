@@ -101,7 +101,7 @@ START_TEST(random_blocks_are_scattered)
 }
 END_TEST
 
-START_TEST(one_element_goes_everywhere)
+START_TEST(an_element_goes_everywhere)
 {
     for (int round = 0; round < N_RANDOM_CASES; round++) {
         struct zd_grid grid;
@@ -153,6 +153,6 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, random_blocks_are_scattered, 0, ZD_COUNT_OF(types));
-    tcase_add_loop_test(tests, one_element_goes_everywhere, 0, ZD_COUNT_OF(types));
+    tcase_add_loop_test(tests, an_element_goes_everywhere, 0, ZD_COUNT_OF(types));
     tcase_add_test(tests, a_scattered_bool_is_0_or_1);
 }

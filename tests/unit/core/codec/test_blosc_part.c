@@ -70,7 +70,7 @@ static struct zd_blosc_header header_of(const struct zd_buf *frame)
     };
 }
 
-START_TEST(what_is_needed_of_a_frame_is_decoded_or_refused)
+START_TEST(the_needed_part_of_a_frame_is_decoded_or_refused)
 {
     struct zd_buf *frame = zd_unit_hex(frames[_i].frame);
     const struct zd_blosc_header header = header_of(frame);
@@ -114,6 +114,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(
         tests, frames_have_parts_where_all_libraries_agree, 0, ZD_COUNT_OF(headers));
     tcase_add_loop_test(
-        tests, what_is_needed_of_a_frame_is_decoded_or_refused, 0, ZD_COUNT_OF(frames));
+        tests, the_needed_part_of_a_frame_is_decoded_or_refused, 0, ZD_COUNT_OF(frames));
     tcase_add_test(tests, without_memory_there_is_no_part);
 }

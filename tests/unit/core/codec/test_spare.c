@@ -8,7 +8,7 @@
 #define N_THREADS 4
 #define N_ROUNDS  20000
 
-START_TEST(what_is_given_is_taken_once)
+START_TEST(a_given_place_is_taken_once)
 {
     struct zd_spares spares = {0};
     int context = 0;
@@ -19,7 +19,7 @@ START_TEST(what_is_given_is_taken_once)
 }
 END_TEST
 
-START_TEST(one_too_many_comes_back)
+START_TEST(a_surplus_one_is_given_back)
 {
     struct zd_spares spares = {0};
     int context[ZD_SPARES_MAX + 1];
@@ -73,7 +73,7 @@ END_TEST
 
 void zd_unit_tests(TCase *tests)
 {
-    tcase_add_test(tests, what_is_given_is_taken_once);
-    tcase_add_test(tests, one_too_many_comes_back);
+    tcase_add_test(tests, a_given_place_is_taken_once);
+    tcase_add_test(tests, a_surplus_one_is_given_back);
     tcase_add_test(tests, threads_never_share_a_context);
 }

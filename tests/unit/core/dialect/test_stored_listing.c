@@ -59,7 +59,7 @@ START_TEST(entries_stand_in_pre_order)
 }
 END_TEST
 
-START_TEST(of_two_spellings_that_without_a_slash_counts)
+START_TEST(the_spelling_without_a_slash_counts)
 {
     static const char *const texts[] = {"{\"/a\":1,\"a\":2}", "{\"a\":2,\"/a\":1}"};
     ZD_AUTO(zd_stored_listing) listing = NULL;
@@ -200,7 +200,7 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, entries_stand_in_pre_order, 0, ZD_COUNT_OF(listing_facts));
-    tcase_add_loop_test(tests, of_two_spellings_that_without_a_slash_counts, 0, 2);
+    tcase_add_loop_test(tests, the_spelling_without_a_slash_counts, 0, 2);
     tcase_add_loop_test(tests, key_that_is_there_twice_is_refused, 0, ZD_COUNT_OF(twice_facts));
     tcase_add_loop_test(tests, place_is_where_a_path_stands_or_would, 0, ZD_COUNT_OF(place_facts));
     tcase_add_loop_test(tests, group_is_what_its_document_calls_so, 0, ZD_COUNT_OF(type_facts));

@@ -180,7 +180,7 @@ START_TEST(fill_values_are_read_exactly_and_normalised)
 }
 END_TEST
 
-START_TEST(what_a_writer_must_not_spell_is_refused_unless_somebody_is_told)
+START_TEST(forbidden_spellings_are_refused_unless_they_are_noted)
 {
     const struct valid_fact *fact = &valid_facts[_i];
     const struct zd_dtype dtype = type_of(fact->type);
@@ -284,7 +284,7 @@ static const struct invalid_fact {
     {"r16", "[1,2,3]"},
 };
 
-START_TEST(what_spells_no_element_is_refused_with_both_sides)
+START_TEST(a_text_that_is_no_element_is_refused_with_both_sides)
 {
     const struct invalid_fact *fact = &invalid_facts[_i];
     const struct zd_dtype dtype = type_of(fact->type);
@@ -301,7 +301,7 @@ START_TEST(what_spells_no_element_is_refused_with_both_sides)
 }
 END_TEST
 
-START_TEST(what_is_too_long_to_show_is_named_by_its_kind)
+START_TEST(a_value_too_long_to_show_is_named_by_its_kind)
 {
     const struct zd_dtype dtype = type_of("int16");
     struct zd_error err = {0};
@@ -401,11 +401,11 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(
         tests, fill_values_are_read_exactly_and_normalised, 0, ZD_COUNT_OF(valid_facts));
-    tcase_add_loop_test(tests, what_a_writer_must_not_spell_is_refused_unless_somebody_is_told, 0,
-        ZD_COUNT_OF(valid_facts));
     tcase_add_loop_test(
-        tests, what_spells_no_element_is_refused_with_both_sides, 0, ZD_COUNT_OF(invalid_facts));
-    tcase_add_test(tests, what_is_too_long_to_show_is_named_by_its_kind);
+        tests, forbidden_spellings_are_refused_unless_they_are_noted, 0, ZD_COUNT_OF(valid_facts));
+    tcase_add_loop_test(
+        tests, a_text_that_is_no_element_is_refused_with_both_sides, 0, ZD_COUNT_OF(invalid_facts));
+    tcase_add_test(tests, a_value_too_long_to_show_is_named_by_its_kind);
     tcase_add_loop_test(tests, elements_are_spelt_as_the_style_asks, 0, ZD_COUNT_OF(text_facts));
     tcase_add_loop_test(tests, short_memory_is_said_so, 0, ZD_COUNT_OF(valid_facts));
 }

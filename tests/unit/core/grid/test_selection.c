@@ -310,7 +310,7 @@ START_TEST(element_counts_beyond_64_bits_are_told)
 }
 END_TEST
 
-START_TEST(as_many_items_as_dimensions_are_accepted)
+START_TEST(one_item_for_each_dimension_is_accepted)
 {
     uint64_t shape[ZD_RANK_MAX];
     ZD_SCOPED_TEXT(text, 2 * ZD_RANK_MAX + 2);
@@ -337,5 +337,5 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, random_ranges_take_what_python_takes);
     tcase_add_test(tests, dropped_dimensions_are_not_in_the_shape);
     tcase_add_test(tests, element_counts_beyond_64_bits_are_told);
-    tcase_add_test(tests, as_many_items_as_dimensions_are_accepted);
+    tcase_add_test(tests, one_item_for_each_dimension_is_accepted);
 }

@@ -33,7 +33,7 @@ START_TEST(packed_elements_borrow_nothing)
 }
 END_TEST
 
-START_TEST(what_is_packed_has_a_limit)
+START_TEST(a_packed_file_has_a_limit)
 {
     uint8_t elements[N * ZD_VARIABLE_BYTES];
     struct zd_buf *packed = NULL;
@@ -147,7 +147,7 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_test(tests, packed_elements_borrow_nothing);
-    tcase_add_test(tests, what_is_packed_has_a_limit);
+    tcase_add_test(tests, a_packed_file_has_a_limit);
     tcase_add_test(tests, lengths_get_their_bytes_in_order);
     tcase_add_test(tests, short_memory_is_said_so);
     tcase_add_test(tests, a_new_element_has_its_bytes_behind_it);

@@ -211,7 +211,7 @@ START_TEST(a_look_up_costs_the_same_among_many)
 }
 END_TEST
 
-START_TEST(what_stays_as_it_was_keeps_its_identity)
+START_TEST(an_unchanged_token_keeps_its_identity)
 {
     struct zd_tokens *tokens = parse(ENTRY "}]}");
     struct zd_identity *ada = zd_identity_ref(zd_tokens_find(tokens, zd_span_of("abc")));
@@ -276,7 +276,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, entries_share_equal_grants, 0, 2);
     tcase_add_test(tests, nothing_is_found_among_none);
     tcase_add_test(tests, a_look_up_costs_the_same_among_many);
-    tcase_add_test(tests, what_stays_as_it_was_keeps_its_identity);
+    tcase_add_test(tests, an_unchanged_token_keeps_its_identity);
     tcase_add_test(tests, every_allocation_may_fail);
     tcase_add_test(tests, a_file_that_others_read_is_refused);
 }

@@ -104,7 +104,7 @@ static const struct bad_fact {
         "unsupported unsupported_data_type /dtype/0/1/0/1/0/1/0/1/0/1/0/1/0/1/0/1/0/1"},
 };
 
-START_TEST(what_is_no_type_is_refused_with_its_place)
+START_TEST(an_unknown_type_is_refused_with_its_place)
 {
     struct zd_typestr found;
     struct zd_faults faults = {0};
@@ -140,6 +140,6 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, a_list_of_fields_is_a_type, 0, ZD_COUNT_OF(good_facts));
     tcase_add_loop_test(
-        tests, what_is_no_type_is_refused_with_its_place, 0, ZD_COUNT_OF(bad_facts));
+        tests, an_unknown_type_is_refused_with_its_place, 0, ZD_COUNT_OF(bad_facts));
     tcase_add_loop_test(tests, allocations_may_fail, 0, ZD_COUNT_OF(good_facts));
 }

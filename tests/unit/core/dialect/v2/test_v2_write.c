@@ -199,7 +199,7 @@ static const struct {
         "/attributes/_ARRAY_DIMENSIONS"},
 };
 
-START_TEST(what_v2_cannot_say_is_named)
+START_TEST(members_that_v2_lacks_are_named)
 {
     struct zd_document_texts texts;
     struct zd_faults faults = {0};
@@ -372,7 +372,7 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, document_becomes_documents_of_v2_and_they_say_the_same, 0,
         ZD_COUNT_OF(render_facts));
-    tcase_add_loop_test(tests, what_v2_cannot_say_is_named, 0, ZD_COUNT_OF(refusal_facts));
+    tcase_add_loop_test(tests, members_that_v2_lacks_are_named, 0, ZD_COUNT_OF(refusal_facts));
     tcase_add_loop_test(tests, document_of_v2_is_taken_apart, 0, ZD_COUNT_OF(take_facts));
     tcase_add_loop_test(
         tests, patch_changes_the_documents_it_is_about, 0, ZD_COUNT_OF(patch_facts));

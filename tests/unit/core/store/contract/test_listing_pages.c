@@ -64,7 +64,7 @@ START_TEST(a_page_begins_behind_a_name)
 }
 END_TEST
 
-START_TEST(what_they_hold_is_counted_until_they_are_freed)
+START_TEST(their_memory_is_counted_until_they_are_freed)
 {
     struct zd_store_memory little = {.bytes_max = 1 << 20};
     struct zd_listing_pages *names = zd_listing_pages_new(&little);
@@ -108,6 +108,6 @@ void zd_unit_tests(TCase *tests)
 {
     tcase_add_test(tests, names_are_sorted_and_come_once_page_by_page);
     tcase_add_test(tests, a_page_begins_behind_a_name);
-    tcase_add_test(tests, what_they_hold_is_counted_until_they_are_freed);
+    tcase_add_test(tests, their_memory_is_counted_until_they_are_freed);
     tcase_add_test(tests, without_memory_they_say_so);
 }

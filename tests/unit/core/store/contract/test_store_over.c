@@ -169,7 +169,7 @@ START_TEST(stores_of_one_space_have_what_is_below_their_bases)
 }
 END_TEST
 
-START_TEST(what_is_no_key_below_another_base_is_not_there)
+START_TEST(a_key_below_another_base_is_not_there)
 {
     char base[ZD_KEY_BYTES_MAX + 2];
     char key[ZD_KEY_BYTES_MAX + 1];
@@ -194,5 +194,5 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, the_inner_store_stays_with_the_caller_when_opening_fails);
     tcase_add_loop_test(
         tests, stores_of_one_space_have_what_is_below_their_bases, 0, (int)ZD_COUNT_OF(keys));
-    tcase_add_test(tests, what_is_no_key_below_another_base_is_not_there);
+    tcase_add_test(tests, a_key_below_another_base_is_not_there);
 }

@@ -72,7 +72,7 @@ START_TEST(a_path_is_judged_without_changing_it)
 }
 END_TEST
 
-START_TEST(one_process_at_a_time_uses_it)
+START_TEST(processes_use_it_in_turn)
 {
     struct zd_disk_files first;
     struct zd_disk_files second;
@@ -206,7 +206,7 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, a_path_is_judged_without_changing_it, 0, ZD_COUNT_OF(paths));
-    tcase_add_test(tests, one_process_at_a_time_uses_it);
+    tcase_add_test(tests, processes_use_it_in_turn);
     tcase_add_loop_test(tests, a_disk_that_cannot_be_written_is_no_mistake_of_the_configuration, 0,
         ZD_COUNT_OF(codes));
     tcase_add_test(tests, a_search_finds_entries_by_their_names_and_leaves_others_alone);

@@ -120,7 +120,7 @@ START_TEST(a_large_object_of_earlier_times_is_not_sent_again)
 }
 END_TEST
 
-START_TEST(what_is_young_enough_is_served_while_the_origin_is_gone)
+START_TEST(young_objects_are_served_while_the_origin_is_gone)
 {
     struct zd_test_tier tier;
     zd_test_tier_open(&tier, BYTES_MAX);
@@ -249,7 +249,7 @@ START_TEST(our_own_writes_and_erasures_drop_what_is_kept)
 END_TEST
 
 /* A read that began before a write brings old bytes after it. */
-START_TEST(what_was_read_before_a_write_is_not_kept_after_it)
+START_TEST(a_read_from_before_a_write_is_not_kept_after_it)
 {
     struct zd_test_tier tier;
     struct zd_store_read read;
@@ -628,12 +628,12 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, an_object_is_read_once_and_revalidated_by_its_generation);
     tcase_add_test(tests, ranges_of_one_generation_need_no_question);
     tcase_add_test(tests, a_large_object_of_earlier_times_is_not_sent_again);
-    tcase_add_test(tests, what_is_young_enough_is_served_while_the_origin_is_gone);
+    tcase_add_test(tests, young_objects_are_served_while_the_origin_is_gone);
     tcase_add_test(tests, the_status_of_what_is_kept_is_known_as_long);
     tcase_add_test(tests, absence_and_faults_pass_and_what_is_gone_is_dropped);
     tcase_add_test(tests, limits_of_a_read_hold_for_what_is_kept);
     tcase_add_test(tests, our_own_writes_and_erasures_drop_what_is_kept);
-    tcase_add_test(tests, what_was_read_before_a_write_is_not_kept_after_it);
+    tcase_add_test(tests, a_read_from_before_a_write_is_not_kept_after_it);
     tcase_add_test(tests, a_file_that_cannot_be_removed_is_void);
     tcase_add_test(tests, a_change_while_the_search_is_stopped_makes_all_void);
     tcase_add_test(tests, no_flipped_bit_is_ever_served);

@@ -127,7 +127,7 @@ START_TEST(an_archive_is_known_by_its_members)
 }
 END_TEST
 
-START_TEST(what_is_no_file_is_not_waited_for)
+START_TEST(a_path_that_is_no_file_is_not_waited_for)
 {
     ZD_SCOPED_TEXT(path, 100);
     ck_assert_int_eq(zd_text_addf(&path, "%s/zarr.json", folder), ZD_OK);
@@ -150,5 +150,5 @@ void zd_unit_tests(TCase *tests)
     tcase_add_checked_fixture(tests, make_folder, remove_folder);
     tcase_add_loop_test(tests, a_file_is_known_by_its_first_bytes, 0, ZD_COUNT_OF(files));
     tcase_add_loop_test(tests, an_archive_is_known_by_its_members, 0, ZD_COUNT_OF(archives));
-    tcase_add_test(tests, what_is_no_file_is_not_waited_for);
+    tcase_add_test(tests, a_path_that_is_no_file_is_not_waited_for);
 }

@@ -114,7 +114,7 @@ START_TEST(members_are_sorted_and_the_last_of_a_name_counts)
 }
 END_TEST
 
-START_TEST(what_stands_before_an_archive_is_passed_over)
+START_TEST(bytes_before_an_archive_are_passed_over)
 {
     const struct archive archive = sample();
     uint8_t bytes[ARCHIVE_BYTES_MAX + 100] = {0};
@@ -348,7 +348,7 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_test(tests, members_are_sorted_and_the_last_of_a_name_counts);
-    tcase_add_test(tests, what_stands_before_an_archive_is_passed_over);
+    tcase_add_test(tests, bytes_before_an_archive_are_passed_over);
     tcase_add_loop_test(tests, a_damaged_end_is_refused, 0, ZD_COUNT_OF(faults));
     tcase_add_loop_test(
         tests, sizes_and_places_may_be_in_a_zip64_field, 0, ZD_COUNT_OF(zip64_facts));

@@ -56,7 +56,7 @@ START_TEST(lengths_are_told_apart)
 }
 END_TEST
 
-START_TEST(what_was_long_ago_is_forgotten)
+START_TEST(old_measurements_are_forgotten)
 {
     struct zd_latency latency = {0};
     note(&latency, &whole, 10, 1000000, 500);
@@ -88,6 +88,6 @@ void zd_unit_tests(TCase *tests)
     tcase_add_test(tests, little_is_said_of_few_reads);
     tcase_add_test(tests, late_is_what_few_reads_are);
     tcase_add_test(tests, lengths_are_told_apart);
-    tcase_add_test(tests, what_was_long_ago_is_forgotten);
+    tcase_add_test(tests, old_measurements_are_forgotten);
     tcase_add_test(tests, a_gap_is_worth_what_comes_while_a_read_begins);
 }

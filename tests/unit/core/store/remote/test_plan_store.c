@@ -223,7 +223,7 @@ START_TEST(ranges_beyond_the_end_are_cut_as_alone)
 }
 END_TEST
 
-START_TEST(what_is_not_alike_is_not_merged)
+START_TEST(unlike_requests_are_not_merged)
 {
     zd_plan_begin(5000);
     zd_delay_put(zd_plan, "a", 100);
@@ -521,7 +521,7 @@ static enum zd_status ask_and_cancel_with_failing_memory(void *context)
     return status;
 }
 
-START_TEST(who_is_told_that_memory_is_short_may_cancel_the_others)
+START_TEST(a_caller_without_memory_may_cancel_the_others)
 {
     zd_delay_begin();
     const struct zd_store_config config = {.location = "mem:", .loop = &zd_delay.loop};
@@ -593,7 +593,7 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_test(tests, without_memory_an_operation_ends_so);
-    tcase_add_test(tests, who_is_told_that_memory_is_short_may_cancel_the_others);
+    tcase_add_test(tests, a_caller_without_memory_may_cancel_the_others);
     tcase_add_test(tests, sixty_four_readers_of_one_object_cost_one_read);
     tcase_add_test(tests, a_reader_that_leaves_cancels_no_other);
     tcase_add_test(tests, the_last_reader_that_leaves_cancels_the_read);
@@ -603,7 +603,7 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(tests, a_block_of_inner_chunks_costs_few_reads, 0, ZD_COUNT_OF(blocks));
     tcase_add_test(tests, without_room_nothing_is_merged);
     tcase_add_test(tests, ranges_beyond_the_end_are_cut_as_alone);
-    tcase_add_test(tests, what_is_not_alike_is_not_merged);
+    tcase_add_test(tests, unlike_requests_are_not_merged);
     tcase_add_test(tests, no_more_than_the_connections_are_under_way);
     tcase_add_test(tests, stores_and_owners_take_turns);
     tcase_add_test(tests, a_late_read_is_asked_a_second_time);

@@ -35,7 +35,7 @@ static const struct {
     {ZD_REMOTE_FAULT_NONE, ZD_PRECONDITION, 9, 1, ZD_PRECONDITION},
 };
 
-START_TEST(what_may_pass_is_tried_again)
+START_TEST(temporary_failures_are_tried_again)
 {
     zd_plan_begin(5000);
     zd_delay_put(zd_plan, "a", 10);
@@ -252,7 +252,7 @@ END_TEST
 
 void zd_unit_tests(TCase *tests)
 {
-    tcase_add_loop_test(tests, what_may_pass_is_tried_again, 0, ZD_COUNT_OF(retries));
+    tcase_add_loop_test(tests, temporary_failures_are_tried_again, 0, ZD_COUNT_OF(retries));
     tcase_add_test(tests, the_store_says_when_to_ask_again);
     tcase_add_test(tests, no_attempt_begins_after_the_deadline);
     tcase_add_test(tests, a_reader_that_leaves_between_attempts_ends_them);

@@ -57,7 +57,7 @@ static void start(struct zd_test_store *test, struct zd_store_read *read)
 
 /* The worker has said which request is due, and the loop has not made it: there is nothing to
  * cancel yet. */
-START_TEST(who_leaves_before_credentials_are_asked_for_asks_nobody)
+START_TEST(leaving_before_the_search_sends_no_request)
 {
     static const struct zd_reply reply[] = {{.bytes = NULL}};
     struct zd_test_store test;
@@ -91,6 +91,6 @@ END_TEST
 
 void zd_unit_tests(TCase *tests)
 {
-    tcase_add_test(tests, who_leaves_before_credentials_are_asked_for_asks_nobody);
+    tcase_add_test(tests, leaving_before_the_search_sends_no_request);
     tcase_add_test(tests, the_last_one_who_leaves_ends_the_search);
 }

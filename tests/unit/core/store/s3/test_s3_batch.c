@@ -105,7 +105,7 @@ static void cancel_other(struct zd_store_op *op)
 }
 
 /* The outcome of the others is known already. */
-START_TEST(who_is_told_first_may_cancel_the_others)
+START_TEST(the_first_told_may_cancel_the_others)
 {
     static const struct zd_reply reply[] = {
         {.method = "GET", .bytes = FOUND},
@@ -127,7 +127,7 @@ START_TEST(who_is_told_first_may_cancel_the_others)
 END_TEST
 
 /* One erasure is ready, the other still looks: if either leaves, the other one goes alone. */
-START_TEST(who_stays_behind_goes_alone)
+START_TEST(the_remaining_erasure_goes_alone)
 {
     static const struct zd_reply reply[] = {
         {.method = "GET", .target = "/lake/p/a", .bytes = FOUND},
@@ -216,8 +216,8 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_test(tests, erasures_that_are_ready_together_are_one_request);
-    tcase_add_test(tests, who_is_told_first_may_cancel_the_others);
-    tcase_add_loop_test(tests, who_stays_behind_goes_alone, 0, 2);
+    tcase_add_test(tests, the_first_told_may_cancel_the_others);
+    tcase_add_loop_test(tests, the_remaining_erasure_goes_alone, 0, 2);
     tcase_add_test(tests, a_batch_that_was_sent_is_left_by_nobody);
     tcase_add_test(tests, more_of_them_than_write_at_once_gather);
 }

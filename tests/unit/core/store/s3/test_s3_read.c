@@ -97,7 +97,7 @@ START_TEST(an_answer_is_judged)
 }
 END_TEST
 
-START_TEST(what_is_not_modified_is_so_only_if_it_was_asked)
+START_TEST(not_modified_needs_a_condition)
 {
     static const struct zd_reply whole[] = {{.bytes = WHOLE}};
     static const struct zd_reply same[] = {{.bytes = EMPTY("304 Not Modified")}};
@@ -118,5 +118,5 @@ END_TEST
 void zd_unit_tests(TCase *tests)
 {
     tcase_add_loop_test(tests, an_answer_is_judged, 0, ZD_COUNT_OF(facts));
-    tcase_add_test(tests, what_is_not_modified_is_so_only_if_it_was_asked);
+    tcase_add_test(tests, not_modified_needs_a_condition);
 }

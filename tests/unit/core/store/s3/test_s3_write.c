@@ -61,7 +61,7 @@ static enum zd_status stage(
     return status;
 }
 
-START_TEST(what_is_staged_has_a_bound)
+START_TEST(staged_bytes_have_a_bound)
 {
     static const struct zd_reply reply[] = {{.bytes = NULL}};
     struct zd_test_store test;
@@ -201,7 +201,7 @@ START_TEST(an_upload_that_is_cancelled_is_aborted)
 END_TEST
 
 /* Where the condition of a completion is not obeyed, one request must do. */
-START_TEST(what_is_too_large_for_a_condition_is_refused)
+START_TEST(an_object_too_large_for_a_condition_is_refused)
 {
     static const struct zd_reply reply[] = {{.bytes = NULL}};
     struct zd_test_store test;
@@ -239,8 +239,8 @@ void zd_unit_tests(TCase *tests)
     tcase_add_loop_test(
         tests, an_upload_ends_as_its_completion_says, 0, (int)ZD_COUNT_OF(completions));
     tcase_add_test(tests, an_upload_that_is_cancelled_is_aborted);
-    tcase_add_test(tests, what_is_too_large_for_a_condition_is_refused);
+    tcase_add_test(tests, an_object_too_large_for_a_condition_is_refused);
     tcase_add_test(tests, an_erasure_that_is_not_answered_is_found_out);
-    tcase_add_test(tests, what_is_staged_has_a_bound);
+    tcase_add_test(tests, staged_bytes_have_a_bound);
     tcase_add_test(tests, an_old_object_that_is_too_large_to_be_kept_stays);
 }
