@@ -7,7 +7,7 @@ COPY deploy/install deploy/source deploy/microhttpd deploy/curl deploy/
 COPY deploy/packages deploy/packages
 RUN bash -euc '. deploy/install; install_packages build static' && deploy/microhttpd && deploy/curl && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 COPY . .
-RUN cmake --preset static && cmake --build --preset static --target zarrd && cmake --install build/static --prefix /image/usr --strip \
+RUN cmake --preset static && cmake --build --preset static --target zarrd && cmake --install build/static --component program --prefix /image/usr --strip \
  && mkdir -p /image/data /image/usr/share/doc/zarrd && cp LICENSE /image/usr/share/doc/zarrd/zarrd && cp core/picture/COLORMAPS.md core/picture/LICENSE.Apache-2.0 /image/usr/share/doc/zarrd/ \
  && cp build/microhttpd/COPYING /image/usr/share/doc/zarrd/libmicrohttpd && cp build/curl/COPYING /image/usr/share/doc/zarrd/libcurl \
  && mkdir -p /image/etc/ssl/certs && cp -L /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/ \
