@@ -70,3 +70,33 @@ def test_zsh_reads_its_completion():
     if shutil.which("zsh") is None:
         pytest.skip("zsh is not installed")
     subprocess.run(["zsh", "-n", COMPLETION / "_zarrd"], check=True)
+
+
+PAGES = [ROOT / "core/README.md", ROOT / "server/README.md", *sorted((ROOT / "docs/develop").glob("*.md")), *sorted((ROOT / "docs/decisions").glob("*.md"))]
+FILES = [path.relative_to(ROOT) for top in ("core", "server", "tests", "docs", "openapi", "deploy", "cmake", "config", "clients")
+         for path in (ROOT / top).rglob("*") if "node_modules" not in path.parts]
+MEDIA = ("application", "text", "image", "multipart")
+
+
+def is_there(name):
+    """Whether a file is named so from the root, or, as `room/module`, below a folder of that name. Names in capitals stand for others."""
+    if re.search(r"[A-Z<]", name) or name.startswith(("/", "build/")) or name.split("/")[0] in MEDIA or (ROOT / name.replace("*", "")).exists():
+        return True
+    *rooms, last = name.strip("/").split("/")
+    pattern = re.compile(re.escape(last).replace(r"\*", ".*") + r"(\.\w+)?")
+    return any(pattern.fullmatch(path.name) and set(rooms) <= set(path.parts[:-1]) for path in FILES)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_files_that_pages_name_exist(page):
+    names = re.findall(r"`([a-z0-9_./*<>A-Z-]+)`", page.read_text())
+    named = {name for name in names if re.fullmatch(r"[\w.*<>-]+(/[\w.*<>-]+)+/?", name) or re.fullmatch(r"[a-z]\w+\.(c|h|py|def|cmake|js|md)", name)}
+    assert sorted(name for name in named if not is_there(name)) == []
+
+
+def test_the_tables_of_rooms_are_short_and_whole():
+    for part in ("core", "server"):
+        text = (ROOT / part / "README.md").read_text()
+        assert len(text.splitlines()) < 60
+        rooms = {str(path.parent.relative_to(ROOT / part)) for path in (ROOT / part).rglob("*.c")} - {"."}
+        assert {room for room in rooms if f"`{room}`" not in text} == set()
