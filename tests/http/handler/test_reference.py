@@ -94,6 +94,17 @@ def test_the_files_that_pages_name_exist(page):
     assert sorted(name for name in named if not is_there(name)) == []
 
 
+def test_the_names_of_the_code_that_pages_name_exist():
+    """Names that stand for others end in an underscore, or begin zd_x_; style.md shows forms."""
+    sources = [path for top in ("core", "server", "cmake") for path in (ROOT / top).rglob("*") if path.suffix in (".c", ".h", ".cmake")]
+    known = set(re.findall(r"\b(?:zd|ZD)_\w+", "\n".join(path.read_text() for path in sources)))
+    forms = {"zd_noun", "zd_module_verb", "ZD_UPPER"}
+    named = {name for page in PAGES for name in re.findall(r"\b(?:zd|ZD)_[A-Za-z0-9_]+", page.read_text())}
+    assert len(named) > 50
+    unknown = {name for name in named - known - forms if not re.search(r"^zd_x_|_$|_(NAME|SCHEME|X)$", name)}
+    assert unknown == set()
+
+
 def test_the_tables_of_rooms_are_short_and_whole():
     for part in ("core", "server"):
         text = (ROOT / part / "README.md").read_text()
