@@ -14,6 +14,7 @@ import xarray
 import zarr
 from arrays import digest
 from live import ROOT, STORES, Server
+from markdown import blocks
 from obstore.store import HTTPStore
 
 DATASET = "work"
@@ -276,58 +277,56 @@ def test_stores_of_other_libraries_are_taken_key_by_key(server, writing, name):
     assert n_taken > 15
 
 
-def readme_examples(kind):
-    """The examples of writing that README.md gives in that language."""
-    section = re.search(r"\n## Write\n(.*?)\n## ", (ROOT / "README.md").read_text(), re.DOTALL)[1]
-    return re.findall(rf"```{kind}\n(.*?)```", section, re.DOTALL)
+def guide_examples(language):
+    """The examples in one language that docs/use/write.md gives to be run."""
+    return [block.text for block in blocks((ROOT / "docs/use/write.md").read_text()) if block.language == language and block.mark != "no-run"]
 
 
 @pytest.fixture
-def readme(tmp_path):
-    """What the first line of the section starts, on another port."""
-    server = Server(config={"datasets": {"lake": {"location": str(tmp_path), "writable": True}}})
+def guide(tmp_path):
+    """The server that the examples write to, on another port."""
+    server = Server(config={"datasets": {"work": {"location": str(tmp_path), "writable": True}}})
     server.root = tmp_path
     server.here = lambda text: text.replace("http://localhost:8080", server.url)
     yield server
     server.stop()
 
 
-def write_with_curl(readme):
-    start, script = readme_examples("sh")
-    assert "zarrd --writable lake=" in start  # the fixture has done that
-    subprocess.run(["bash", "-euc", readme.here(script).replace("curl ", "curl -fsS ")], check=True, timeout=60)
+def write_with_curl(guide):
+    [script] = guide_examples("sh")
+    subprocess.run(["bash", "-euc", guide.here(script).replace("curl ", "curl -fsS ")], check=True, timeout=60)
     return np.array([[1.5, 1.25, 1.0], [1.75, 1.5, 1.125]], "f4")
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
-def test_the_readme_writes_with_curl(readme):
-    written = write_with_curl(readme)
-    levels = zarr.open_array(readme.root / "levels", mode="r")
+def test_the_guide_writes_with_curl(guide):
+    written = write_with_curl(guide)
+    levels = zarr.open_array(guide.root / "levels", mode="r")
     np.testing.assert_array_equal(levels[...], written)
     assert levels.attrs["units"] == "m"
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
-def test_the_readme_changes_from_python_what_curl_has_written(readme):
-    written = write_with_curl(readme)
-    change, _ = readme_examples("python")
-    exec(readme.here(change), {})
-    levels = zarr.open_array(readme.root / "levels", mode="r")
+def test_the_guide_changes_from_python_what_curl_has_written(guide):
+    written = write_with_curl(guide)
+    change, _ = guide_examples("python")
+    exec(guide.here(change), {})
+    levels = zarr.open_array(guide.root / "levels", mode="r")
     np.testing.assert_array_equal(levels[...], np.vstack([written + 1, np.array([[1.5, np.nan, 2]], "f4")]))
 
 
-def test_the_readme_writes_with_python(readme):
-    _, script = readme_examples("python")
-    exec(readme.here(script), names := {})
-    rain, snow = (zarr.open_array(readme.root / name, mode="r") for name in ("rain", "snow"))
+def test_the_guide_writes_with_python(guide):
+    _, script = guide_examples("python")
+    exec(guide.here(script), names := {})
+    rain, snow = (zarr.open_array(guide.root / name, mode="r") for name in ("rain", "snow"))
     names["npy"].seek(0)
     np.testing.assert_array_equal(rain[:2], np.load(names["npy"]))
     assert (snow[0] == 1.5).all() and (snow[1] == 0).all()
 
 
-def test_the_readme_writes_from_a_web_page(readme):
-    script, = readme_examples("js")
+def test_the_guide_writes_from_a_web_page(guide):
+    [script] = guide_examples("js")
     for _ in range(2):
-        subprocess.run(["node", "--input-type=module", "-e", readme.here(script)], check=True, timeout=60)
-    marks = zarr.open_array(readme.root / "marks", mode="r")
+        subprocess.run(["node", "--input-type=module", "-e", guide.here(script)], check=True, timeout=60)
+    marks = zarr.open_array(guide.root / "marks", mode="r")
     np.testing.assert_array_equal(marks[...], np.pad(np.full((2, 2), 2.0), 1))
