@@ -166,6 +166,14 @@ def test_the_readme_names_the_versions_that_the_tests_use():
     assert named == [[name, pinned[name]] for name, _ in named]
 
 
+def test_the_problem_in_the_guide_has_the_members_of_the_answer(server):
+    [shown] = [json.loads(block.text) for block in blocks(text_of("docs/use/errors.md")) if block.language == "json"]
+    answer = server.get("/v1/datasets/demo/slices/solar/irradiance?slice=999").json()
+    assert list(shown) == list(answer)
+    words = {"title", "detail", "instance"}
+    assert {name: shown[name] for name in shown.keys() - words} == {name: answer[name] for name in answer.keys() - words}
+
+
 def test_every_guide_is_linked_from_the_readme_or_its_neighbour():
     targets = [target_of(path, link) for path in DOCUMENTS for link in links(text_of(path))]
     linked = {target[0].resolve() for target in targets if target is not None}
