@@ -1,6 +1,8 @@
 # Script: writes OUTPUT, a C source that holds the files of INPUTS (separated by |), packed by zstd, as the table SYMBOL, ended by one
 # without name, and their SYMBOL_version: 16 hex digits that change with any of them.
 string(REPLACE "|" ";" inputs "${INPUTS}")
+get_filename_component(folder ${OUTPUT} DIRECTORY)
+file(MAKE_DIRECTORY ${folder}) # Makefiles make no folder for it
 set(arrays "")
 set(rows "")
 set(digests "")

@@ -1,5 +1,11 @@
 # zd_options: language, warnings and sanitizers for every target of the project.
 # Texts are cut at their size on purpose, so -Wformat-truncation is off.
+get_property(multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+if(NOT CMAKE_BUILD_TYPE AND NOT multi_config)
+    message(STATUS "No CMAKE_BUILD_TYPE was given: this is a Release build")
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, RelWithDebInfo or Debug" FORCE)
+endif()
+
 option(ZD_TESTS "build the tests (needs Check)" ON)
 option(ZD_BENCH "build what tests/bench/run needs, without the other tests" OFF)
 option(ZD_WERROR "warnings are errors" OFF)

@@ -54,7 +54,7 @@ static enum zd_status judge_folder(const char *path, struct zd_error *err)
 enum zd_status zd_audit_file_judge(const char *path, struct zd_error *err)
 {
     struct stat found;
-    int fd;
+    int fd = -1;
     if (path[0] == '\0') {
         return ZD_OK;
     }
