@@ -1,5 +1,6 @@
 """Fixtures: a server of its own for a test, and one over all of tests/corpus for tests that only read."""
 
+import collections
 import os
 import pathlib
 import random
@@ -14,6 +15,7 @@ CLOSING_LINE = "closing line"
 AGAIN_MOST = 8  # more failures than this are no accident
 NEVER_AGAIN = re.compile(r"Sanitizer|runtime error|==ERROR")
 failed = []
+seconds = collections.defaultdict(float)
 
 
 def pytest_addoption(parser):
@@ -114,12 +116,25 @@ def may_pass_again(report):
 def pytest_runtest_logreport(report):
     if report.failed:
         failed.append(report)
+    seconds[report.nodeid] += report.duration
+
+
+def add_times(path):
+    """A line for each test, with its seconds and those of its fixtures."""
+    preset = pathlib.Path(os.environ.get("ZARRD_BINARY", "dev/zarrd")).parent.name
+    with open(path, "a") as file:
+        file.writelines(f"{duration:.2f} {preset}: tests/{name}\n" for name, duration in seconds.items())
 
 
 def pytest_sessionfinish(session):
-    """The names of the failed tests go to $ZARRD_TESTS_AGAIN, for tests/run, if each of them may pass when nothing else runs."""
+    """For tests/run: times go to $ZARRD_TESTS_TIMES. The names of the failed tests go to $ZARRD_TESTS_AGAIN, if each of them may pass
+    when nothing else runs."""
+    if hasattr(session.config, "workerinput"):
+        return
+    if path := os.environ.get("ZARRD_TESTS_TIMES"):
+        add_times(path)
     path = os.environ.get("ZARRD_TESTS_AGAIN")
-    if not path or hasattr(session.config, "workerinput"):
+    if not path:
         return
     if 0 < len(failed) <= AGAIN_MOST and all(may_pass_again(report) for report in failed):
         pathlib.Path(path).write_text("".join(f"tests/{report.nodeid}\n" for report in failed))
