@@ -13,10 +13,11 @@ import warnings
 import pytest
 import zarr
 from live import CORPUS, STORES
+from rounds import rounds
 from zarr.core.buffer import default_buffer_prototype
 from zarr.storage import MemoryStore
 
-N_MUTATIONS = 10000
+N_MUTATIONS = rounds(10000)
 EXAMPLES = CORPUS / "documents"
 NUMBERS = [0, 1, 2, 3, 5, 7, 9, 10, 22, 23, 255, 256, -1, -128, 2**31, 2**32, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, 2**64,
            10**30, 0.5, 1.0, -0.0, 1e300, 1e-320]

@@ -3,16 +3,17 @@
 import hashlib
 import json
 import os
-import pathlib
 import re
 import shutil
 import subprocess
 
 import numpy as np
 import pytest
+from live import ROOT
 from test_demo import DEMO
 
-CLIENTS = pathlib.Path(__file__).parents[2] / "clients"
+CLIENTS = ROOT / "clients"
+GO_CACHE = ROOT / "build" / "go"  # go compiles its library once, which takes half a minute
 TOKEN = "a-token-of-the-test-of-thin-clients"
 SLICE = "12,::24,::48"
 SHAPE = (3, 3)
@@ -53,7 +54,7 @@ def server(folder, serve):
 
 def run(command, language, out, *arguments):
     words = [word.format(out=out) for word in command]
-    environment = {**os.environ, "GOCACHE": str(out / "cache"), "GOFLAGS": "-mod=mod", "GO111MODULE": "on"}
+    environment = {**os.environ, "GOCACHE": str(GO_CACHE), "GOFLAGS": "-mod=mod", "GO111MODULE": "on"}
     done = subprocess.run([*words, *arguments], cwd=CLIENTS / language, capture_output=True, text=True, timeout=BUILD_S, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
