@@ -6,8 +6,9 @@ import time
 
 import pytest
 from files import below, contents
+from rounds import rounds
 
-N = 30_000
+N = rounds(30_000, 12_000)
 
 
 def make_group(folder):

@@ -12,10 +12,11 @@ import pytest
 import tensorstore
 import zarr
 from live import Server
+from rounds import rounds
 from zarr import codecs as v3
 
 SEED = int(os.environ.get("ZARRD_SEED", random.randrange(2**32)))
-N_ARRAYS = int(os.environ.get("ZARRD_ARRAYS", "60"))
+N_ARRAYS = int(os.environ.get("ZARRD_ARRAYS") or rounds(60))
 NUMBERS = ["bool", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"]
 TIMES = ["M8[s]", "M8[ns]", "m8[D]", "m8[10us]"]
 TEXTS = ["U3", "S4", "V5"]

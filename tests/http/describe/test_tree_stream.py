@@ -10,12 +10,13 @@ import pytest
 from arrays import write_node
 from client import is_sanitized, memory_bytes
 from documents import ARRAY, GROUP
+from rounds import rounds
 
 T = "/v1/datasets/p/tree/"
 CODINGS = {"gzip": gzip.decompress, "zstd": lambda body: bytes(numcodecs.Zstd().decode(body))}
 LITTLE_MEMORY = "--set=memory.bytes=128MiB"
 N_FLAT = 18000  # more than one page of a group's children
-N_GROUPS, N_EACH = 12, 1000
+N_GROUPS, N_EACH = rounds(12, 4), 1000
 LINKS_MAX = 30000  # of one file, where a file system has such a limit
 
 
@@ -35,7 +36,7 @@ def make_arrays(folder, n):
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """30,014 nodes, and their paths in pre-order."""
+    """More nodes than a lot has, and their paths in pre-order."""
     root = tmp_path_factory.mktemp("large")
     write_node(root, GROUP)
     groups = {"flat": N_FLAT, **{f"g{i:02}": N_EACH for i in range(N_GROUPS)}}

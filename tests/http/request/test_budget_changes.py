@@ -7,13 +7,14 @@ import json
 import pytest
 from client import JSON, NODES, PATCH, PATIENT, SANITIZED, is_sanitized, memory_bytes
 from documents import GROUP
+from rounds import rounds
 
 pytestmark = pytest.mark.large
 
 MIB = 1 << 20
 BUDGET = 128 * MIB
 RESIDENT_MAX = 192 * MIB
-N_CLIENTS = 6 if SANITIZED else 32  # a sanitized server takes too long, and its memory is not judged
+N_CLIENTS = 6 if SANITIZED else rounds(32, 12)  # a sanitized server takes too long, and its memory is not judged
 LISTING = MIB if SANITIZED else 4 * MIB
 N_FILLERS = 16
 DEEP = 16  # groups, each with a listing of 8 MiB: far more than a change may hold

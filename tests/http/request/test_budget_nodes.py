@@ -9,13 +9,14 @@ import socket
 import pytest
 from client import DEADLINE_S, PATCH, PATIENT, SANITIZED, is_sanitized, memory_bytes, wait_until
 from documents import GROUP, array_document
+from rounds import rounds
 
 pytestmark = pytest.mark.large
 
 MIB = 1 << 20
 BUDGET = 128 * MIB
 RESIDENT_MAX = 96 * MIB  # far less than all these nodes take
-N = 60 if SANITIZED else 200  # sanitized ones need their time to read them, and their memory tells nothing
+N = 60 if SANITIZED else rounds(200, 60)  # sanitized ones need their time to read them, and their memory tells nothing
 N_CLIENTS = N
 LARGE = {"a": [0] * 49_000, "b": "x" * 800_000}  # 3 MiB of memory each
 D = "/v1/datasets/w"

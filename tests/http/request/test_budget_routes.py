@@ -1,4 +1,4 @@
-"""Every route and method with the largest input that its limits allow, under memory.bytes=128MiB, alone and 32 at once: resident memory
+"""Every route and method with the largest input that its limits allow, under memory.bytes=128MiB, alone and N_CLIENTS at once: resident memory
 stays below 192 MiB, and the answers are right or refusals with their figures."""
 
 import concurrent.futures
@@ -10,6 +10,7 @@ import pytest
 from client import BYTES, JSON, PATCH, is_sanitized, memory_bytes
 from documents import CRC, GROUP, GZIP, LITTLE, array_document, shard, transpose
 from live import ROOT
+from rounds import rounds
 
 pytestmark = pytest.mark.large
 
@@ -18,7 +19,7 @@ GIB = 1 << 30
 BUDGET = 128 * MIB
 RESIDENT_MAX = 192 * MIB
 REFUSED = (413, 503, 507)
-N_CLIENTS = 32
+N_CLIENTS = rounds(32, 12)
 TIMEOUT_S = 600
 KEPT_BYTES = MIB  # of an answer
 CROWD_BYTES = 16 * MIB  # that each of many clients reads of its answer, then it leaves
@@ -359,7 +360,7 @@ def test_the_largest_request_stays_within_the_budget(server, name, i):
 
 
 @pytest.mark.parametrize("name,i", CASES)
-def test_32_of_them_at_once_do_too(server, name, i):
+def test_a_crowd_of_them_does_too(server, name, i):
     case = LARGEST[name][i]
     read_max = min(case["read_max"], CROWD_BYTES)
     with concurrent.futures.ThreadPoolExecutor(N_CLIENTS) as pool:

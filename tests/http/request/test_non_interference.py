@@ -20,9 +20,10 @@ import pytest
 from arrays import write_array, write_node, write_values
 from client import SANITIZED
 from documents import LITTLE, array_document, extension, group_document, shard
+from rounds import rounds
 from test_tokens import bearer, entry, write_tokens
 
-N = int(os.environ.get("ZARRD_INTERFERENCE", 500 if SANITIZED else 10000))
+N = int(os.environ.get("ZARRD_INTERFERENCE") or (500 if SANITIZED else rounds(10000)))
 SEED = int(os.environ.get("ZARRD_INTERFERENCE_SEED", random.SystemRandom().randrange(2**32)))
 STORES = 2 if SANITIZED else 5
 THREADS = 4

@@ -19,6 +19,7 @@ from client import wait_until
 from documents import CRC, GZIP, GROUP, LITTLE, array_document, extension
 from files import TEMPORARY, below
 from live import ROOT
+from rounds import rounds
 
 DOCUMENT = json.loads((ROOT / "openapi" / "openapi.json").read_text())
 READING_POSTS = ("slices", "chunks", "sign")
@@ -248,7 +249,7 @@ def test_no_marker_is_ever_in_an_answer(site, tmp_path, who):
     statuses = {}
     for method, template in ROUTES * 2:
         fill_with(store, markers)
-        for target, headers, body in variants(method, template, rng, 60):
+        for target, headers, body in variants(method, template, rng, rounds(60, 20)):
             answer = own.ask(who, method, target, headers, body)
             statuses.setdefault((method, template), set()).add(answer.status)
             assert not (found := markers.in_answer(answer)), (SEED, who, method, target, headers, body, answer, found)
@@ -522,7 +523,7 @@ def test_stores_that_differ_in_what_is_hidden_answer_alike(site, tmp_path, part)
     for name in ("left", "right"):
         (tmp_path / name).mkdir()
         sites.append(site(tmp_path / name))
-    for turn in range(8):
+    for turn in range(rounds(8, 2)):
         wanted = [*guesses(rng, 60)]
         for method, template in ROUTES:
             wanted += [(method, *more) for more in variants(method, template, rng, 4)]

@@ -1,6 +1,6 @@
 """What was answered with an error has not happened, and will not; what was answered with 2xx has: random changes under random faults.
 
-ZARRD_PROMISES is how many changes are made in all (default 10,000); ZARRD_SEED repeats a run as far as threads allow."""
+ZARRD_PROMISES is how many changes are made in all (default: 10,000 in a full run, see rounds.py); ZARRD_SEED repeats a run as far as threads allow."""
 
 import os
 import random
@@ -8,8 +8,9 @@ import random
 import pytest
 from live import Server
 from promise import DATASET, DIALECTS, Field
+from rounds import rounds
 
-N_CHANGES = int(os.environ.get("ZARRD_PROMISES", "10000"))
+N_CHANGES = int(os.environ.get("ZARRD_PROMISES") or rounds(10000))
 SHARDS = 4
 N_HANDS = 6
 
