@@ -17,6 +17,7 @@ import pytest
 from arrays import crc32c
 from documents import GROUP, GZIP, LITTLE
 from live import Server
+from rounds import rounds
 
 
 def document(codecs=(LITTLE,), shape=(4, 4), chunks=(2, 2), **more):
@@ -271,7 +272,7 @@ def test_readers_never_go_back(served, name, sharded):
     def write():
         connection = served.connection()
         try:
-            for value in range(1, 400):
+            for value in range(1, rounds(400, 100)):
                 body = shard(value, value, value, value) if sharded else chunk(value)
                 put(served, f"/zarr/d/{name}/c/0/0", body, connection=connection)
                 acknowledged[0] = value
@@ -317,7 +318,7 @@ def test_documents_never_go_back(served, name):
     def write():
         connection = served.connection()
         try:
-            for n in range(1, 200):
+            for n in range(1, rounds(200, 50)):
                 target = f"/v1/datasets/d/nodes/{name}" if n % 2 else f"/zarr/d/{name}/zarr.json"
                 put(served, target, {**GROUP, "attributes": {"n": n}}, connection=connection)
                 acknowledged[0] = n

@@ -3,6 +3,7 @@ written again. Under memory.bytes=128MiB the change is made, or refused with the
 
 import concurrent.futures
 import json
+import shutil
 
 import pytest
 from client import JSON, NODES, PATCH, PATIENT, SANITIZED, is_sanitized, memory_bytes
@@ -15,7 +16,7 @@ MIB = 1 << 20
 BUDGET = 128 * MIB
 RESIDENT_MAX = 192 * MIB
 N_CLIENTS = 6 if SANITIZED else rounds(32, 12)  # a sanitized server takes too long, and its memory is not judged
-LISTING = MIB if SANITIZED else 4 * MIB
+LISTING = MIB if SANITIZED else rounds(4, 2) * MIB
 N_FILLERS = 16
 DEEP = 16  # groups, each with a listing of 8 MiB: far more than a change may hold
 
@@ -43,6 +44,20 @@ def make_store(root, depth, listing_bytes):
     for holder, document in listings.items():
         (holder / "zarr.json").write_text(json.dumps(document, separators=(",", ":")))
     return "/".join(["g"] * (depth - 1))
+
+
+@pytest.fixture(scope="module")
+def deep(tmp_path_factory):
+    """A store with more listings than a change may hold, which no change here is made in, and its innermost group."""
+    root = tmp_path_factory.mktemp("deep") / "store"
+    return root, make_store(root, DEEP, 8 * MIB)
+
+
+@pytest.fixture(scope="module")
+def shallow(tmp_path_factory):
+    """A store to be copied, and its innermost group."""
+    root = tmp_path_factory.mktemp("shallow") / "store"
+    return root, make_store(root, 3, LISTING)
 
 
 def text(document):
@@ -77,21 +92,22 @@ def stays_small(server):
 
 
 @pytest.mark.parametrize("name", [name for name in CHANGES if name not in ("DELETE", "consolidate", "PATCH above", "PUT above")])
-def test_more_listings_than_may_be_held_are_refused_with_the_figures(serve, tmp_path, name):
-    path = make_store(tmp_path / "store", DEEP, 8 * MIB)
-    server = serve_small(serve, tmp_path / "store")
-    before = {file: file.read_bytes() for file in (tmp_path / "store").rglob("zarr.json") if file.stat().st_size < MIB}
+def test_more_listings_than_may_be_held_are_refused_with_the_figures(serve, deep, name):
+    root, path = deep
+    server = serve_small(serve, root)
+    before = {file: file.read_bytes() for file in root.rglob("zarr.json") if file.stat().st_size < MIB}
     answer = ask(server, name, path)
     assert answer.status == 413, answer
     assert answer.json()["requested"] > answer.json()["limit"] > 0
-    assert {file: file.read_bytes() for file in (tmp_path / "store").rglob("zarr.json") if file.stat().st_size < MIB} == before
+    assert {file: file.read_bytes() for file in root.rglob("zarr.json") if file.stat().st_size < MIB} == before
     stays_small(server)
 
 
 @pytest.mark.parametrize("name", CHANGES)
 @pytest.mark.parametrize("n_clients", [1, N_CLIENTS])
-def test_a_change_with_large_listings_stays_small(serve, tmp_path, name, n_clients):
-    path = make_store(tmp_path / "store", 3, LISTING)
+def test_a_change_with_large_listings_stays_small(serve, tmp_path, shallow, name, n_clients):
+    root, path = shallow
+    shutil.copytree(root, tmp_path / "store")
     server = serve_small(serve, tmp_path / "store")
     with concurrent.futures.ThreadPoolExecutor(n_clients) as pool:
         answers = list(pool.map(lambda i: ask(server, name, path, i), range(n_clients)))
