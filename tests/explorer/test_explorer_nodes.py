@@ -90,7 +90,7 @@ def test_warnings_are_shown(visit, demo):
     expect(page.locator(".note.warn")).to_contain_text(demo.get("/v1/datasets/odd/nodes/warned").json()["warnings"][0]["code"])
 
 
-def test_what_is_not_there_is_said_with_the_problem(visit, demo):
+def test_a_problem_names_the_missing_path(visit, demo):
     page = visit(demo, "/explore/demo/solar/irradience")
     problem = demo.get("/v1/datasets/demo/nodes/solar/irradience").json()
     expect(page.locator(".note.bad")).to_contain_text(problem["detail"])
@@ -152,7 +152,7 @@ def test_an_array_alone_is_a_dataset(visit, demo):
     expect(page.locator(".plot")).to_have_attribute("aria-label", "A line of 6 values from 0 to 5")
 
 
-def test_of_100000_arrays_a_page_is_asked_for_at_a_time(visit, many):
+def test_100000_arrays_are_asked_for_page_by_page(visit, many):
     asked = []
     page = visit(many, "/explore/many/", before=lambda page: page.on("request", lambda request: "/tree/" in request.url and asked.append(request.url)))
     rows = page.locator(".tree .row")

@@ -167,7 +167,7 @@ def test_the_address_is_copied(visit, demo):
     assert copied == f"{demo.url}{PLANE}&format=raw" == page.locator(".url").text_content()
 
 
-def test_what_has_holes_is_the_fill_value(visit, demo):
+def test_holes_read_as_the_fill_value(visit, demo):
     page = visit(demo, "/explore/grids/holes?tab=values&at=0,5")
     expect(page.locator(".values .point")).to_have_text("0")
     page.goto("/explore/grids/holes?tab=values&at=0,3")

@@ -101,7 +101,7 @@ def test_with_200_ms_latency_only_what_is_shown_last_is_waited_for(visit, demo):
     assert cancelled and not any("slice=12," in url for url in cancelled)
 
 
-def test_what_others_write_is_shown_and_marked(visit, demo):
+def test_changes_of_others_are_shown_and_marked(visit, demo):
     document = {**array_document([8, 8], [4, 4], "int32"), "dimension_names": ["y", "x"]}
     node = "/v1/datasets/work/nodes/live"
     assert demo.request("PUT", node, {"Content-Type": "application/json"}, json.dumps(document).encode()).status == 201

@@ -49,5 +49,5 @@ def test_times_are_those_of_cftime(calendar):
 @pytest.mark.parametrize("attributes", [
     {"units": "K"}, {"units": "days"}, {"units": "days since"}, {"units": "days since now"}, {"units": "fortnights since 2000-01-01"}, {"units": 7}, {},
     {"units": "days since 2000-01-01", "calendar": "none.such"}, {"units": "months since 2000-01-01"}])
-def test_what_is_no_time_stays_a_number(attributes):
+def test_numbers_that_are_no_times_stay_numbers(attributes):
     assert read_by_the_explorer([{"calendar": "standard", **attributes, "values": [1]}]) == [None]

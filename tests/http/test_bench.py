@@ -56,7 +56,7 @@ def test_listings_and_connections_are_measured(tmp_path):
     assert [row["value"] for row in rows if row["group"] == "connections"] == [0] * 9
 
 
-def test_what_a_remote_store_is_asked_for_is_counted(tmp_path):
+def test_requests_to_a_remote_store_are_counted(tmp_path):
     rows, _ = bench(tmp_path, "--group", "remote", "--only", "cold chunk")
     assert [row["value"] for row in rows] == [0, 1]
     rows, _ = bench(tmp_path, "--group", "remote", "--only", "shard")

@@ -131,7 +131,7 @@ def rng():
     return random.Random(seed)
 
 
-def test_what_is_accepted_opens_elsewhere(serve, rng):
+def test_accepted_documents_open_elsewhere(serve, rng):
     server = serve("-w", "w=mem:")
     connection = server.connection()
     sources = documents()

@@ -77,7 +77,7 @@ def test_xarray_writes_appends_and_finds_its_dataset_again(lake, consolidated, o
     assert node["array"]["shape"] == [7, N] and node["metadata"]["attributes"]["units"] == "K"
 
 
-def test_what_slices_change_xarray_finds(lake):
+def test_xarray_finds_changed_slices(lake):
     url = f"{lake.url}/zarr/lake/changed"
     dataset(0, 4).to_zarr(url, zarr_format=2)
     for path, query, values in (("temperature", "1:3,0:2", [[1.5, "NaN"], [-2, 0]]), ("flag", "0", [True, True, False]),

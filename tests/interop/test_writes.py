@@ -204,7 +204,7 @@ def all_chunks():
     ("shards", {"shards": (6, 4), "chunks": (3, 2)}),
     ("dots", {"chunk_key_encoding": {"name": "v2", "separator": "."}}),
 ])
-def test_what_zarr_python_writes_over_http_is_taken(writing, all_chunks, client, name, settings):
+def test_writes_of_zarr_python_over_http_are_taken(writing, all_chunks, client, name, settings):
     path = f"{client}/{name}"
     store, within = (over_fsspec(writing), path) if client == "fsspec" else (over_obstore(writing, path), "")
     values = values_of("float32", np.random.default_rng(5))

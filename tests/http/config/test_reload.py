@@ -78,7 +78,7 @@ def value(server, dataset):
 
 
 @pytest.mark.parametrize("changed", [{"title": "another one"}, {"immutable": True}, {"immutable": True, "writable": False}])
-def test_what_is_written_to_the_old_dataset_is_seen_in_the_new_one(serve, stores, changed):
+def test_writes_to_the_old_dataset_show_in_the_new_one(serve, stores, changed):
     config = {"location": str(stores / "a"), "writable": True, "revalidate_ms": 3600_000}
     link = stores / "link"
     link.symlink_to(stores / "a")
@@ -116,7 +116,7 @@ def test_datasets_come_go_and_change(serve, stores):
     assert names == ["one"]
 
 
-def test_what_is_kept_is_not_read_again(serve, stores):
+def test_kept_objects_are_not_read_again(serve, stores):
     one = Reloadable(serve, stores, {"one": {"location": str(stores / "a"), "immutable": True}})
     assert value(one.server, "one") == 3.0
     one.reload()
@@ -287,7 +287,7 @@ def test_a_long_listing_outlives_its_dataset(serve, stores):
     assert any(outlived)
 
 
-def test_what_is_kept_of_a_dataset_goes_with_it(serve, stores):
+def test_cached_objects_go_with_their_dataset(serve, stores):
     """Prepared answers too: they are found by their target, which is the new dataset's."""
     one = Reloadable(serve, stores, {"one": {"location": str(stores / "a"), "immutable": True}})
     server = one.server

@@ -158,13 +158,13 @@ def test_a_dataset_has_the_name_of_its_real_directory(tmp_path, word, name):
 
 @pytest.mark.parametrize("check", [["--check-config"], []])
 @pytest.mark.parametrize("location, reason", [("nowhere", "no such directory"), ("file", "not a directory"), ("nothing://x", "nothing://x"), ("mem:x", "expected PATH")])
-def test_what_is_named_and_not_there_is_bad_usage(tmp_path, check, location, reason):
+def test_a_named_file_that_is_not_there_is_bad_usage(tmp_path, check, location, reason):
     (tmp_path / "file").write_bytes(b"")
     done = run(*check, f"a={location}", cwd=tmp_path)
     assert done.returncode == 2 and reason in done.stderr and not done.stdout, done
 
 
-def test_what_is_configured_may_come_later(tmp_path):
+def test_configured_datasets_may_come_later(tmp_path):
     (tmp_path / "c.json").write_text(json.dumps({"datasets": {"a": {"location": "nowhere"}, "m": {"location": "mem:"}}}))
     done = run("--check-config", "--config", tmp_path / "c.json", cwd=tmp_path)
     assert done.returncode == 0 and '"nowhere"' in done.stdout, done
@@ -182,7 +182,7 @@ def test_what_is_configured_may_come_later(tmp_path):
     ({"remote": {"ca_file": "c.json"}}, "remote.ca_file 'c.json' has no certificate"),
     ({"datasets": {"a": {"location": ""}}}, "/datasets/a has no location"),
 ])
-def test_what_the_start_refuses_is_refused_before_it(tmp_path, check, settings, reason):
+def test_check_config_refuses_the_same_as_the_start(tmp_path, check, settings, reason):
     (tmp_path / "c.json").write_text(json.dumps({"datasets": {"m": {"location": "mem:"}}, **settings}))
     done = run(*check, "--listen", "127.0.0.1:0", "--config", tmp_path / "c.json", cwd=tmp_path)
     assert done.returncode == 2 and reason in done.stderr and not done.stdout, done

@@ -92,7 +92,7 @@ def test_the_collection_in_the_project_is_not_empty():
     assert sum(len(case["selections"]) for case in core_cases(CORPUS)) > 500
 
 
-def test_what_is_not_decoded_of_old_formats_is_refused_with_its_place():
+def test_unknown_parts_of_old_formats_are_refused_with_their_place():
     """No case falls between: one that is not read says which member is the reason."""
     by_store = {}
     for case in cases_of(CORPUS, {"v2", "draft-b"}):
@@ -118,7 +118,7 @@ NEVER_SERVED = re.compile(r"(numcodecs\.)?pcodec|zarrs\.\w+")
 
 
 @pytest.mark.parametrize("folder, stores", [(CORPUS, STORES), (SHARED, SHARED / "stores")], ids=["tests", "shared"])
-def test_what_is_not_served_is_refused_for_its_codec_and_nothing_else_is(folder, stores):
+def test_only_arrays_with_unknown_codecs_are_refused(folder, stores):
     """Of all that is there, in every format: the list of what is missing, with its reasons."""
     names = {store: f"d{number}" for number, store in enumerate(sorted({case["store"] for case in cases(folder)}))}
     if not names:

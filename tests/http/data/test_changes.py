@@ -40,7 +40,7 @@ def paged(folder, n):
     return bytes([n]) * (n + 8 * 4096) + entries.tobytes()
 
 
-def test_what_is_known_of_an_object_does_not_grow_young_by_being_passed_on(serve, tmp_path):
+def test_passing_an_object_on_does_not_make_it_younger(serve, tmp_path):
     """The status that revalidates a chunk may be known for a while itself."""
     values = np.arange(64, dtype="<f4").reshape(8, 8)
     write_array(tmp_path / "a", values.shape, (8, 8), [LITTLE], values)

@@ -170,7 +170,7 @@ def damages(name, stored):
 
 
 @pytest.mark.parametrize("name", [*ROWS, *READ_ONLY])
-def test_what_is_left_of_a_chunk_is_corrupt(server, folder, name):
+def test_the_rest_of_a_chunk_is_corrupt(server, folder, name):
     chunk = folder / name_of(name) / "c" / "0"
     stored = chunk.read_bytes()
     rng = random.Random(name)
@@ -187,7 +187,7 @@ def test_what_is_left_of_a_chunk_is_corrupt(server, folder, name):
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_what_would_be_too_long_is_not_made(server, folder, name):
+def test_an_answer_that_would_be_too_long_is_not_made(server, folder, name):
     chunk = folder / name_of(name) / "c" / "0"
     stored = chunk.read_bytes()
     try:

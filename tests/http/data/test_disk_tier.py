@@ -90,7 +90,7 @@ def test_an_immutable_dataset_survives_a_restart_without_its_origin(origin, star
     fault.remove()
 
 
-def test_what_must_be_revalidated_is_never_served_as_fresh(origin, start):
+def test_stale_objects_are_never_served_as_fresh(origin, start):
     server = start(revalidate_ms=0)
     assert server.get(SLICE).body == bytes(range(1, 9))
     kept(server)

@@ -543,7 +543,7 @@ def test_groups_that_are_implied_are_listed_where_nothing_changes(serve, consoli
     (lambda documents: documents.update({"meta/root/consolidated.group.json": {"attributes": {"is": "a group"}}}), None),
     (lambda documents: documents.update({"meta/root/g.group.json": {"attributes": {}}}), None),
 ])
-def test_what_is_odd_in_consolidated_metadata_of_2020_is_said(serve, consolidated, change, code):
+def test_odd_consolidated_metadata_of_2020_has_warnings(serve, consolidated, change, code):
     relist(consolidated, change)
     server = serve(f"old={consolidated}")
     assert [found for found, _ in warnings_of(server, "")] == ([code] if code else [])

@@ -165,7 +165,7 @@ def test_a_deletion_follows_no_link_sideways(serve, tmp_path, link, target, node
             assert kept["plain/file"] == b"kept"
 
 
-def test_what_is_no_node_is_not_found_whatever_it_links_to(serve, tmp_path):
+def test_a_link_that_is_no_node_is_not_found(serve, tmp_path):
     for path in ("", "b"):
         make_group(tmp_path / path)
     (tmp_path / "no").mkdir()

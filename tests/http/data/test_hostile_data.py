@@ -255,7 +255,7 @@ def test_a_damaged_entry_of_a_shard_is_the_fault_of_its_chunk_alone(serve, tmp_p
 
 
 @pytest.mark.parametrize("name, codecs", [("plain", BYTES), ("zstd", [*BYTES, ZSTD]), ("blosc", [*BYTES, BLOSC])])
-def test_what_is_too_long_for_a_chunk_is_not_read(hostile, name, codecs):
+def test_an_object_too_long_for_a_chunk_is_not_read(hostile, name, codecs):
     name = "gigabyte_" + name
     write_chunk(hostile.root, name, codecs, b"")
     os.truncate(hostile.root / name / "c" / "0", 1 << 30)
@@ -338,7 +338,7 @@ def put_escape(path):
 
 
 @pytest.mark.parametrize("put", [put_fifo, put_socket, put_loop, put_escape])
-def test_what_is_no_file_is_a_fault_of_the_store_and_blocks_nobody(hostile, put):
+def test_a_key_that_is_no_file_is_a_store_fault_and_blocks_nobody(hostile, put):
     name = put.__name__
     write_array(hostile.root / name, [64], [64], BYTES, dtype="uint8")
     (hostile.root / name / "c").mkdir()

@@ -124,7 +124,7 @@ def test_no_other_part_is_data(serve, origin, name, options, status):
 @pytest.mark.parametrize("name, options", [
     ("chunked", {}), ("no_length", {}), ("ignores_range", {}), ("weak_etag", {}), ("no_etag", {}), ("no_validators", {}),
     ("status", {"status": 405}), ("delay", {}), ("redirect", {"to": "{path}?again=1"})], ids=name_of)
-def test_what_servers_do_otherwise_changes_nothing(serve, origin, name, options):
+def test_differences_between_servers_change_nothing(serve, origin, name, options):
     """405 is what some say to HEAD; the redirection leads to the same once more."""
     origin.fault(name, times=None, method="HEAD" if name == "status" else None, when=lambda request: not request.query, **options)
     server = start(serve, origin, CALM)
@@ -157,7 +157,7 @@ def wanted(text):
 
 
 @pytest.mark.parametrize("name", ["call", "other_etag"])
-def test_what_changes_all_the_time_is_not_mixed_either(serve, origin, name):
+def test_ever_changing_arrays_are_not_mixed_either(serve, origin, name):
     """Each question finds a newer shard, or the same under another tag."""
     server = start(serve, origin, CALM)
     data = (origin.folder / "s/c/0").read_bytes()

@@ -91,12 +91,12 @@ def elements(server, node):
 
 @pytest.mark.parametrize("version", (2, 3))
 @pytest.mark.parametrize("name", CODECS)
-def test_what_numcodecs_encodes_is_read(server, values, name, version):
+def test_chunks_encoded_by_numcodecs_are_read(server, values, name, version):
     assert (elements(server, folder_of(name, version)) == values).all()
 
 
 @pytest.mark.parametrize("name", CODECS)
-def test_what_is_written_numcodecs_decodes(server, store, values, name):
+def test_numcodecs_decodes_written_chunks(server, store, values, name):
     codec, parameters = CODECS[name]
     document = array_document(SHAPE, CHUNK, "uint16",
                               codecs=[LITTLE, {"name": f"numcodecs.{codec}", "configuration": parameters}])

@@ -88,7 +88,7 @@ def all_answers(server):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("members", [{}, {"immutable": True, "writable": False}, {"writable": False}])
-def test_what_is_at_the_path_now_is_served(serve, place, tmp_path, way, members):
+def test_the_present_store_at_the_path_is_served(serve, place, tmp_path, way, members):
     server = serve(config=config(place, **members))
     before = all_answers(server)
     assert all(answer.body == values(0) for answer in before["slice"])
@@ -297,7 +297,7 @@ def test_replaced_again_and_again_under_load(serve, place, tmp_path):
     assert sum(str(tmp_path) in target for target in held) <= 3, held
 
 
-def test_one_that_cannot_be_opened_does_not_stop_the_others(serve, place, tmp_path):
+def test_a_dataset_that_cannot_be_opened_does_not_stop_the_others(serve, place, tmp_path):
     locations = {"a": place, "gone": tmp_path / "gone", "file": tmp_path / "file"}
     (tmp_path / "file").write_text("no directory")
     server = serve(config={"datasets": {name: {"location": str(path), "revalidate_ms": 0}
@@ -325,7 +325,7 @@ def test_none_that_can_be_opened_is_not_ready(serve, tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [["{gone}"], ["a={gone}"], ["{there}", "{gone}"]])
-def test_what_the_command_line_names_must_be_there(place, tmp_path, arguments):
+def test_locations_on_the_command_line_must_exist(place, tmp_path, arguments):
     words = [word.format(gone=tmp_path / "gone", there=place) for word in arguments]
     done = subprocess.run([BINARY, "--listen", "127.0.0.1:0", *words], capture_output=True, text=True, timeout=DEADLINE_S)
     assert done.returncode == 2 and "no such directory" in done.stderr

@@ -104,7 +104,7 @@ def test_an_origin_that_fails_is_left_alone_and_recovers(serve, tmp_path, origin
         assert of(server, "d", "paused") == 0
 
 
-def test_what_may_pass_is_tried_again(serve, tmp_path, origin):
+def test_temporary_failures_are_tried_again(serve, tmp_path, origin):
     values = np.arange(64, dtype="<f4").reshape(8, 8)
     write_values(tmp_path / "store", values, (8, 8))
     origin.put_folder(tmp_path / "store", "/store")
@@ -118,7 +118,7 @@ def test_what_may_pass_is_tried_again(serve, tmp_path, origin):
     assert of(server, "d", "retries_total") == 2
 
 
-def test_what_an_origin_has_sent_is_counted(serve, tmp_path, origin):
+def test_bytes_of_an_origin_are_counted(serve, tmp_path, origin):
     write_values(tmp_path / "store", np.arange(64, dtype="<f4").reshape(8, 8), (4, 4))
     origin.put_folder(tmp_path / "store", "/store")
     server = serve(f"d={origin.url}/store", "--set", "remote.hedge_percent=0")

@@ -210,7 +210,7 @@ def readers_of(document):
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_what_is_read_is_what_the_writer_reads(tmp_path, writer):
+def test_zarrd_reads_the_same_as_the_writer(tmp_path, writer):
     print(f"ZARRD_SEED={SEED}")
     rng = random.Random(f"{SEED} {writer}")
     root = tmp_path / "s.zarr"

@@ -91,7 +91,7 @@ def get(server, target):
 @pytest.mark.parametrize("trait, target", [
     ("part_as_200", "/zarr/s3/large"), ("endless", "/v1/datasets/s3/tree/"), ("token_stays", "/v1/datasets/s3/tree/"),
     ("denies_listing", "/v1/datasets/s3/tree/"), ("denies_missing", "/zarr/s3/nothing"), ("read_500_after_write", "/zarr/s3/large")])
-def test_what_an_engine_must_not_do_is_a_fault_and_never_absence(serve, engine, trait, target):
+def test_a_forbidden_answer_of_an_engine_is_a_fault_and_never_absence(serve, engine, trait, target):
     engine.switch(trait)
     engine.page = 4
     engine.known.add("lake/large")

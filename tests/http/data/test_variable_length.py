@@ -291,7 +291,7 @@ def test_nodes_say_what_the_elements_are(hand):
     ("PUT", C + "plain?index=0,0", {}, b"\0" * 9, 422, "corrupt_chunk"),
     ("PUT", "/zarr/w/plain/c/0/0", {}, b"\0" * 9, 422, "corrupt_chunk"),
 ])
-def test_what_needs_elements_of_a_fixed_size_is_refused(hand, method, target, headers, body, status, code):
+def test_formats_of_fixed_size_elements_are_refused(hand, method, target, headers, body, status, code):
     answer = hand.request(method, target, headers, body)
     assert (answer.status, answer.code) == (status, code), answer
 

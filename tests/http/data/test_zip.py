@@ -354,7 +354,7 @@ def test_nothing_is_written(serve, tmp_path):
     assert (stores["zip"], stores["http"], stores["file"]) == ((True, False), (True, False), (True, True))
 
 
-def test_one_that_is_to_be_written_is_a_mistake_of_the_configuration(tmp_path):
+def test_a_writable_one_is_a_mistake_of_the_configuration(tmp_path):
     path = archive_of(tmp_path / "a.zip", [("zarr.json", GROUP)])
     (tmp_path / "c.json").write_text(json.dumps({"datasets": {"a": {"location": str(path), "writable": True}}}))
     for arguments in (["-w", path], ["-c", tmp_path / "c.json"]):

@@ -82,7 +82,7 @@ def server(tmp_path_factory, serve_module):
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_half_written_is_refused_with_its_place(server, name):
+def test_half_written_documents_are_refused_with_their_place(server, name):
     _, path, dialect, code, pointer = REFUSED[name]
     place = f"/v1/datasets/{dataset_of(name)}"
     node = server.get(f"{place}/nodes/{path}").json()
@@ -98,7 +98,7 @@ def test_what_is_half_written_is_refused_with_its_place(server, name):
 
 
 @pytest.mark.parametrize("name", WARNED)
-def test_what_is_there_twice_is_read_as_one_with_a_warning(server, name):
+def test_a_node_in_two_formats_is_read_as_one_with_a_warning(server, name):
     _, path, dialect, code = WARNED[name]
     node = server.get(f"/v1/datasets/{dataset_of(name)}/nodes/{path}").json()
     assert node["dialect"] == dialect and "refused" not in node, node
@@ -106,7 +106,7 @@ def test_what_is_there_twice_is_read_as_one_with_a_warning(server, name):
 
 
 @pytest.mark.parametrize("name", MISSING)
-def test_what_has_no_document_is_no_node(server, name):
+def test_a_path_without_a_document_is_no_node(server, name):
     place = f"/v1/datasets/{dataset_of(name)}"
     answer = server.get(f"{place}/nodes/{MISSING[name][1]}")
     assert (answer.status, answer.code) == (404, "node_not_found")

@@ -191,7 +191,7 @@ def test_a_document_of_v3_is_read_with_a_warning_and_not_written(w, name):
 
 
 @pytest.mark.parametrize("name", CONFORMING)
-def test_what_conforms_has_no_warning_and_is_written(w, name):
+def test_conforming_documents_have_no_warning_and_are_written(w, name):
     node = w.get(NODES + place_of("ok", CONFORMING, name)).json()
     assert "refused" not in node and node["warnings"] == [], node
     for answer in routes(w, f"ok/new{place_of('ok', CONFORMING, name)[3:]}", "zarr.json", CONFORMING[name]):

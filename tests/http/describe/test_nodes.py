@@ -111,7 +111,7 @@ def test_bad_parameters(p, query, code):
     assert answer.status == 400 and answer.code == code
 
 
-def test_what_is_tolerated_is_told(p):
+def test_tolerated_faults_are_told(p):
     node = p.get(N + "tolerated").json()
     assert {(w["code"], w["pointer"]) for w in node["warnings"]} == {
         ("null_dimension_names", "/dimension_names"), ("ignored_extension", "/old")}
@@ -135,7 +135,7 @@ def test_a_refused_node_says_why(p):
 
 
 @pytest.mark.parametrize("path", ["absent", "not_a_node", "a/c", "g/absent"])
-def test_what_is_no_node_is_404(p, path):
+def test_a_path_without_a_node_is_404(p, path):
     answer = p.get(N + path)
     assert answer.status == 404 and answer.code == "node_not_found"
 

@@ -86,7 +86,7 @@ def test_new_faults_are_faults(w, tmp_path, change, pointer):
     assert (tmp_path / "o/zarr.json").read_text() == text
 
 
-def test_what_stood_there_is_no_excuse_for_what_is_written(w, tmp_path):
+def test_an_old_fault_does_not_excuse_a_new_one(w, tmp_path):
     """A patch replaces an array as a whole: it is judged as one that is written, wherever its faults stood before."""
     odd = {**BOUNDS, "configuration": {"min": 0, "max": "0x7f80"}}  # bits of too few digits
     text = write(tmp_path, {**LINE, "data_type": "float32", "extensions": [odd]})
@@ -103,7 +103,7 @@ def test_what_stood_there_is_no_excuse_for_what_is_written(w, tmp_path):
 
 
 @pytest.mark.parametrize("document", ["{", '{"zarr_format":3,"node_type":"group","attributes":{"\\u0000":"a"}}', "[]"])
-def test_what_cannot_be_patched_is_no_bad_body(w, tmp_path, document):
+def test_an_unpatchable_document_is_no_bad_body(w, tmp_path, document):
     write(tmp_path, document)
     answer = patch_node(w, "o", {"attributes": {"x": 1}})
     assert (answer.status, answer.code) == (422, "invalid_metadata"), answer
@@ -140,7 +140,7 @@ def test_attributes_that_no_utf8_can_say_are_shown_and_kept(w, tmp_path):
     assert refused.status in (400, 422) and "U+0000" in str(refused.json())
 
 
-def test_what_a_client_writes_is_judged_as_before(w):
+def test_client_writes_are_judged_as_before(w):
     for document in [ODD[0][0], ODD_GROUPS[0][0]]:
         assert put_node(w, "o", document).status in (400, 422)
         assert w.request("PUT", "/zarr/w/o/zarr.json", JSON, json.dumps(document).encode()).status in (400, 422)

@@ -104,7 +104,7 @@ def test_a_long_listing_is_compared_on_the_way(serve, large, mode):
         assert memory_bytes(server, "VmHWM") - before < 48 * MIB
 
 
-def test_what_does_not_fit_is_refused_with_the_figures(serve, large):
+def test_bodies_that_do_not_fit_are_refused_with_the_figures(serve, large):
     server = serve(f"p={large[0]}", "--set=memory.bytes=32MiB")
     before = memory_bytes(server, "VmHWM")
     for target in (T + "?mode=stored", "/v1/datasets/p/nodes/", T + "?check=1"):

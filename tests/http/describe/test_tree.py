@@ -79,7 +79,7 @@ def test_every_store_of_real_writers_is_listed(server):
     ("?match=**&node_type=array&depth=1", ["a b", "z"]),
     ("?limit=3", ["", "A", "a"]),
 ])
-def test_what_is_listed(p, query, expected):
+def test_listings(p, query, expected):
     assert paths(p.get(T + query)) == expected
 
 

@@ -81,7 +81,7 @@ def test_a_long_listing_is_its_pages(serve, large):
 
 
 @pytest.mark.large
-def test_what_is_shown_of_a_long_listing(serve, large):
+def test_a_long_listing_is_shown_in_part(serve, large):
     root, expected = large
     server = serve(f"p={root}", LITTLE_MEMORY)
     assert paths(server.get(T + "?match=*/a*7").json()["nodes"]) == [path for path in expected if path.endswith("7") and "/" in path]

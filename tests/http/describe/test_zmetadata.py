@@ -72,7 +72,7 @@ def test_only_an_immutable_dataset_trusts_it(serve, old):
     assert [server.get(f"/v1/datasets/{name}/tree/").json()["source"] for name in "pq"] == ["stored", "live"]
 
 
-def test_what_is_stored_is_compared_with_what_is_there(serve, old):
+def test_stored_listings_are_compared_with_the_nodes(serve, old):
     changed = {**DOCUMENTS, ".zattrs": {"title": "older"}, "a/.zattrs": {"_ARRAY_DIMENSIONS": ["y"]}, "h/.zgroup": GROUP}
     del changed["g/b/.zarray"]
     write(old, {".zmetadata": listing(changed)})
@@ -229,7 +229,7 @@ def test_a_long_listing_is_not_held_parsed(serve, large):
         assert memory_bytes(server, "VmHWM") - before < 128 * MIB
 
 
-def test_what_does_not_fit_is_refused_with_the_figures(serve, large):
+def test_bodies_that_do_not_fit_are_refused_with_the_figures(serve, large):
     server = serve(f"p={large}", "--set=memory.bytes=128MiB")
     before = memory_bytes(server, "VmHWM")
     for target in (T + "?mode=stored", ROOT):

@@ -157,7 +157,7 @@ def test_after_the_lag_each_connection_ends_with_its_answer(serve, tmp_path):
     assert kept[2].file.read() == b""
 
 
-def test_what_came_before_the_signal_is_answered(serve, tmp_path):
+def test_requests_before_the_signal_are_answered(serve, tmp_path):
     """Also on connections that nobody has accepted yet, and that were idle."""
     server = serve(f"a={tmp_path}")
     kept = [RawClient(server.port) for _ in range(10)]
@@ -176,7 +176,7 @@ def test_what_came_before_the_signal_is_answered(serve, tmp_path):
 
 
 @pytest.mark.parametrize("readers", [1, 3])
-def test_what_is_cut_is_said(serve, tmp_path, readers):
+def test_a_cut_answer_says_so(serve, tmp_path, readers):
     (tmp_path / "big").write_bytes(bytes(BIG_BYTES))
     server = serve(f"a={tmp_path}", "--set", "http.drain_ms=100")
     clients = [RawClient(server.port) for _ in range(readers)]

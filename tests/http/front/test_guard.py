@@ -304,7 +304,7 @@ def connect(server):
 
 
 @pytest.mark.parametrize("name", FRAMING)
-def test_what_is_no_request_is_refused_once(server, name):
+def test_bytes_that_are_no_request_are_refused_once(server, name):
     request, statuses = FRAMING[name]
     with connect(server) as s:
         s.sendall(request + NEXT)
@@ -325,7 +325,7 @@ def test_it_is_refused_without_the_end_of_the_client(server, name):
 
 
 @pytest.mark.parametrize("name", VALID)
-def test_what_is_odd_but_valid_is_served(server, name):
+def test_odd_but_valid_documents_are_served(server, name):
     request, status = VALID[name]
     with connect(server) as s:
         s.sendall(request + GET + HOST + b"Connection: close\r\n\r\n")
@@ -381,7 +381,7 @@ def test_cut_at_every_place_the_verdict_is_the_same(server, name, status):
         assert statuses == ([400] if status == 400 else [status, 404]), cut
 
 
-def test_what_came_before_is_answered_first(server):
+def test_earlier_requests_are_answered_first(server):
     """Documents and slices, answered at once or by a worker; then the refusal, then the end."""
     targets = [b"/livez", b"/v1/datasets/codecs/slices/gzip_9?format=json", b"/zarr/codecs/absent", b"/v1/datasets/codecs/tree/"]
     for n in range(1, len(targets) + 1):
@@ -398,7 +398,7 @@ def test_after_an_answer_that_ends_the_connection_nothing_is_refused(server):
         assert [answer[0] for answer in answers(receive(s))] == [200]
 
 
-def test_what_follows_the_last_answer_costs_none_of_those_before(server):
+def test_bytes_after_the_last_answer_cost_no_earlier_answer(server):
     """It is read and dropped: a close with bytes unread is a reset, which answers on their way do not survive."""
     request = GET + HOST + b"\r\n"
     for _ in range(5):
@@ -489,7 +489,7 @@ def trickle(s, data, every_s):
     (b"POST /livez HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n" * 1000),
     (b"POST /livez HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ", b"y" * 1000),
 ])
-def test_who_trickles_is_ended(hasty, begin, rest):
+def test_a_trickling_client_is_ended(hasty, begin, rest):
     with connect(hasty) as s:
         s.sendall(begin)
         found = trickle(s, rest, .05)
@@ -498,7 +498,7 @@ def test_who_trickles_is_ended(hasty, begin, rest):
     assert hasty.get("/livez").status == 200
 
 
-def test_who_stops_in_the_middle_is_ended(hasty):
+def test_a_client_that_stops_in_the_middle_is_ended(hasty):
     for part in (b"G", GET, GET + HOST, b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx"):
         with connect(hasty) as s:
             s.sendall(part)

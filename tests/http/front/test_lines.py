@@ -100,7 +100,7 @@ def test_every_line_of_a_content_coding_counts(w, target):
     assert w.request("PUT", target, lines("Content-Encoding", "identity"), bytes(300)).status == 200
 
 
-def test_as_many_lines_as_a_head_may_have(w):
+def test_a_head_may_have_that_many_lines(w):
     tag = w.get(READS[0]).headers["etag"]
     head = b"GET /zarr/w/a/zarr.json HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
     client = RawClient(w.port)

@@ -240,7 +240,7 @@ BODIES = {"slices": {"slice": [3]}, "chunks": {"indices": [[0]]}, "consolidate":
 
 
 @pytest.mark.parametrize("template", [template for template, methods in ROUTES if "POST" in methods])
-def test_what_curl_sends_as_json_is_answered(both, template):
+def test_json_sent_by_curl_is_answered(both, template):
     target = target_of(template, "w").removesuffix("consolidate/a") + ("consolidate/" if "consolidate" in template else "")
     answer = both.post(target, BODIES[template.split("/")[4]], {"Accept": "application/json"})
     assert answer.status == 200

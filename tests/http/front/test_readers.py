@@ -74,7 +74,7 @@ def logged_cut(server):
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_who_reads_too_slowly_is_reset(serve, data, name):
+def test_a_reader_that_is_too_slow_is_reset(serve, data, name):
     server = serve(f"d={data}", "--set", "http.reader_ms=300", "--set", "http.reader_least_bytes=256KiB")
     with server.cost() as cost:
         n = Reader(server, name).crawl()
@@ -122,7 +122,7 @@ def test_any_rate_is_allowed_where_none_is_asked(serve, data):
     assert server.metrics()["zarrd_slow_readers_total"] == 0
 
 
-def test_who_waits_for_us_need_not_hurry(serve, data):
+def test_a_client_that_waits_for_us_need_not_hurry(serve, data):
     """Events that do not come, and an answer that was taken whole, on a connection that is used again."""
     server = serve("-w", f"d={data}", "--set", "http.reader_ms=100", "--set", "http.reader_least_bytes=1GiB", "--set", "events.heartbeat_ms=50")
     with socket.create_connection(("127.0.0.1", server.port), timeout=WAIT_S) as s, s.makefile("rb") as file:

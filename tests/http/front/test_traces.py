@@ -60,7 +60,7 @@ def test_prepared_answers_and_problems_are_traced_too(traced, collector):
     assert root.attributes["error.type"] == "bad_slice" and root.code == 0  # the client's fault, not ours
 
 
-def test_what_has_no_route_says_no_word_of_the_client(traced, collector):
+def test_a_path_without_a_route_repeats_no_word_of_the_client(traced, collector):
     traced.request("FROB", "/secret?access_token=secret", {"traceparent": SAMPLED, "X-Request-Id": "odd"})
     root, _ = collector.of_request("odd")
     assert root.name == "HTTP" and root.attributes["http.request.method"] == "_OTHER"
@@ -154,6 +154,6 @@ def test_the_last_spans_are_sent_at_the_end(serve, store):
 
 
 @pytest.mark.parametrize("url", ["ftp://a/", "collector", "http://", "http:///v1/traces", "http://me:word@a/", "http://a/ b"])
-def test_what_is_no_url_of_a_collector_is_refused_at_the_start(serve, store, url):
+def test_a_bad_collector_url_is_refused_at_the_start(serve, store, url):
     with pytest.raises(RuntimeError, match="trace.url"):
         serve(f"d={store}", "--set", f"trace.url={url}")

@@ -154,7 +154,7 @@ def test_a_group_is_told_with_the_tag_of_its_document(server):
     feed.close()
 
 
-def test_what_changes_nothing_is_not_told(server):
+def test_a_change_of_nothing_is_not_told(server):
     put(server, "/v1/datasets/m/nodes/a", array())
     feed = Feed(server, "m")
     assert server.request("DELETE", "/zarr/m/a/c/0/0").status == 204  # was not there
@@ -189,7 +189,7 @@ def test_paths_that_no_node_has(server, path):
     assert answer.status == 400, answer
 
 
-def test_who_comes_back_reads_on(server):
+def test_a_returning_reader_continues(server):
     put(server, "/v1/datasets/m/nodes/a", array())
     feed = Feed(server, "m")
     put(server, "/zarr/m/a/c/0/0", bytes(12))

@@ -93,7 +93,7 @@ def test_no_other_file_and_no_other_version_is_served(server, target):
     assert answer.status == 404 and answer.code == "no_such_route"
 
 
-def test_who_needs_a_credential_for_all_data_gets_the_page_without(serve):
+def test_the_page_needs_no_credential_even_if_all_data_do(serve):
     server = serve("w=mem:", "--set", "access.anonymous=none")
     assert server.get("/v1/datasets").status == 401
     assert b"app.js" in page_of(server, "/explore/w/a").body and server.get(folder_of(server) + "app.js").status == 200

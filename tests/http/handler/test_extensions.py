@@ -46,7 +46,7 @@ def test_the_stored_array_can_be_addressed(shifted, text):
     assert posted.status == 200 and posted.body == answer.body
 
 
-def test_what_lies_outside_is_judged_by_the_shape_that_is_seen(shifted):
+def test_bounds_are_judged_by_the_visible_shape(shifted):
     server, _ = shifted
     problem = server.get("/v1/datasets/d/slices/a?slice=5,0")
     assert problem.status == 400 and problem.code == "out_of_bounds"
@@ -554,7 +554,7 @@ def test_bounds_are_never_false(writable, route, values, expected):
     assert writable.get("/v1/datasets/w/slices/a?slice=2:4,0:2").body == np.array(values, "i8").tobytes()
 
 
-def test_what_is_refused_or_dry_widens_nothing(writable):
+def test_refused_and_dry_writes_widen_nothing(writable):
     send(writable, "PUT", "a", array_document((4, 4), (2, 2), "int64", 0, [extension("array-statistics", {"min": 1, "max": 9})]))
     large = np.full((2, 2), 100, "i8")
     assert put_chunk(writable, "a", "0,0", large, "&decoded=1&dry_run=1").status == 200

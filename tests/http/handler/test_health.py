@@ -82,7 +82,7 @@ def test_a_server_that_drains_is_not_ready(serve, tmp_path):
     ([b"SSH-2.0-OpenSSH_9.2\r\n"], "status 200 is expected"),
     (None, "no answer in 3000 ms"),
 ])
-def test_what_is_no_200_is_a_fault(answer, words):
+def test_an_answer_other_than_200_is_a_fault(answer, words):
     with peer(answer) as url:
         result = health(url)
         assert result.returncode == (0 if words is None else 1)

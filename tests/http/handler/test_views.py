@@ -104,7 +104,7 @@ def test_a_chunk_is_the_stored_bytes_or_its_elements(views, old, node):
     "/plain/c/0/0/0", "/plain/c/00/0", "/plain/c", "/nothing/zarr.json", "/nothing/c/0/0", "/c/0/0", "/c/c/0/2", "/sub/c/0/0",
     "/sub/0/0/0", "/c/0", "/scalar/0", "/0", "/c/zarr.json/0", "/" + "0/" * 40 + "0", "/" + "x" * 2000,
 ])
-def test_what_is_no_key_of_the_view_is_not_found(views, key):
+def test_a_key_outside_the_view_is_not_found(views, key):
     assert views.get(f"/v3/old{key}").status in (404, 414)
 
 
@@ -124,7 +124,7 @@ def test_a_group_has_all_documents_below_it(views):
     assert views.get("/v3/old/zarr.json", {"If-None-Match": answer.headers["etag"]}).status == 304
 
 
-def test_what_cannot_be_shown_says_why(views):
+def test_a_refused_picture_says_why(views):
     for key in ("zarr.json", "c/0/0"):
         answer = views.get(f"/v3/old/refused/{key}")
         assert answer.status == 404 and answer.json()["code"] == "key_not_found" and "pickle" in answer.json()["detail"]

@@ -131,7 +131,7 @@ def test_times_are_numbers_and_nat_is_missing(pictured):
     ("shards", lambda a: a), ("absent", lambda a: a), ("floats?slice=::-1,3::2", lambda a: a[::-1, 3::2]),
     ("floats?slice=4:5,5:6", lambda a: a[4:5, 5:6]), ("offset", lambda a: a[5:, 3:]), ("offset?origin=stored", lambda a: a),
     ("offset?slice=-3:,:4", lambda a: a[-3:, 3:7])])
-def test_what_is_selected_is_shown(pictured, query, select):
+def test_selections_are_shown(pictured, query, select):
     values = floats().astype(float)
     if query == "shards":
         values[:4, :8] = values[12:16, 8:16] = 0
@@ -189,7 +189,7 @@ def test_colour_maps(pictured, name):
         assert (shown(pictured, f"floats?cmap={name}{suffix}").pixels == palette(colors)[wanted]).all()
 
 
-def test_what_is_missing_has_its_colour(pictured):
+def test_missing_elements_have_their_colour(pictured):
     found = shown(pictured, "floats?nan=%23ff8001")
     missing = np.isnan(floats())
     assert (found.pixels[missing] == (255, 128, 1, 255)).all() and len(found.colors) == 256
@@ -281,7 +281,7 @@ def test_colours(pictured, name, channels):
     ("huge", 413, "too_large"), ("huge?size=10x10", 413, "too_large"), ("wide", 413, "too_large"),
     ("wide?slice=:,::4611686018427387904&size=8x8", 200, None),
 ])
-def test_what_cannot_be_shown(pictured, query, status, code):
+def test_pictures_that_cannot_be_shown(pictured, query, status, code):
     with pictured.cost() as cost:
         answer = image(pictured, query, status)
     assert code is None or answer.code == code, answer

@@ -119,7 +119,7 @@ def test_decoded_and_packed_pictures_have_tags_of_their_own(valued):
     assert len(tags) == 4
 
 
-def test_what_cannot_be_decoded(valued):
+def test_bodies_that_cannot_be_decoded(valued):
     assert get(valued, "own/images/bad?slice=0&decode=cf", 422).code == "invalid_metadata"
     assert get(valued, "v3/images/packed?slice=0&decode=x", 400).code == "bad_parameter"
     plain, decoded = (get(valued, f"own/images/rgb{query}").body for query in ("", "?decode=cf"))
@@ -140,7 +140,7 @@ def test_the_expected_shape(valued):
     ("isel=t=1:2&sel=x=ffill::33", lambda a: a.isel(t=slice(1, 2)).sel(x=33, method="ffill")),
     ("isel=y=3", lambda a: a.isel(y=3)),
 ])
-def test_what_is_selected_by_value_is_shown(valued, version, query, select):
+def test_selections_by_value_are_shown(valued, version, query, select):
     wanted = select(valued.decoded[version]["packed"].assign_coords(t=[0, 1, 2])).values.astype(float)
     answer = get(valued, f"v{version}/images/packed?{query}&decode=cf")
     assert ends(answer) == limits(wanted)

@@ -235,7 +235,7 @@ def test_clients_that_leave_do_not_take_the_range_along(tmp_path, serve):
     assert answer.status == 200 and ends(answer) == (0, 1024 * 1024 - 1)
 
 
-def test_one_that_fails_leaves_others_to_find_it(tmp_path, serve):
+def test_a_failed_search_leaves_others_to_find_it(tmp_path, serve):
     values = np.arange(64 * 64, dtype="i4").reshape(64, 64)
     write_values(tmp_path / "a", values, (16, 16), fill=0)
     (tmp_path / "a" / "c" / "3" / "3").write_bytes(b"short")
@@ -250,7 +250,7 @@ def test_one_that_fails_leaves_others_to_find_it(tmp_path, serve):
     assert ends(server.get(path)) == (0, 4095)
 
 
-def test_what_is_too_large_for_a_range_is_refused_before_it_is_read(tmp_path, serve):
+def test_an_array_too_large_for_a_range_is_refused_before_reading(tmp_path, serve):
     write_values(tmp_path / "a", np.zeros((4, 4), "f4"), (2, 2), fill=0)
     document = (tmp_path / "a" / "zarr.json").read_text()
     (tmp_path / "b").mkdir()

@@ -55,7 +55,7 @@ TIGHT = ["--set", "admission.bytes=16MiB", "--set", "admission.small_bytes=13MiB
          "--set", "http.reader_ms=3600000"]
 
 
-def test_who_is_refused_is_told_when_to_come_again(serve, work):
+def test_a_refused_client_is_told_when_to_come_again(serve, work):
     path, values = work
     server = serve(f"work={path}", *TIGHT, "--set", "admission.waiting=0")
     with reader_who_stalls(server):
@@ -78,7 +78,7 @@ def test_who_is_refused_is_told_when_to_come_again(serve, work):
     assert answer.status == 200 and answer.body == values.tobytes()
 
 
-def test_who_waits_is_served_when_there_is_room(serve, work):
+def test_waiting_requests_are_served_when_there_is_room(serve, work):
     path, values = work
     server = serve(f"work={path}", *TIGHT, "--set", "admission.wait_ms=600000")
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
@@ -142,7 +142,7 @@ def no_memory_left(server, pool):
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_who_waits_for_memory_keeps_nobody_from_the_array(serve, hierarchy, name):
+def test_waiting_for_memory_keeps_nobody_from_the_array(serve, hierarchy, name):
     path, values = hierarchy
     method, target, headers, body = WRITERS[name]
     if method == "POST":  # of many nodes: a small one does not wait
@@ -167,7 +167,7 @@ def test_who_waits_for_memory_keeps_nobody_from_the_array(serve, hierarchy, name
 
 
 @pytest.mark.parametrize("name", [name for name in WRITERS if WRITERS[name][0] == "PUT" and name != "append of text"])
-def test_who_is_refused_keeps_nobody_from_the_array_either(serve, hierarchy, name):
+def test_a_refused_writer_keeps_nobody_from_the_array_either(serve, hierarchy, name):
     """At once, though the rest of its body has not come."""
     path, _ = hierarchy
     server = writable(serve, path, "--set", "admission.waiting=0", "--set", f"http.request_ms={10 * DEADLINE_S}000")
@@ -204,7 +204,7 @@ def test_memory_comes_before_locks(serve, hierarchy):
     assert large(server)["n_refused"] == 0
 
 
-def test_what_has_changed_while_memory_was_awaited_is_seen(serve, hierarchy):
+def test_changes_during_the_wait_for_memory_are_seen(serve, hierarchy):
     path, _ = hierarchy
     server = writable(serve, path)
     whole = np.ones((4, 512, 512), "<f4")
@@ -268,7 +268,7 @@ def test_clients_are_told_apart_by_their_address(serve, work):
             assert answer.startswith(b"HTTP/1.1 200") and len(answer) > 32 * MIB
 
 
-def test_who_waits_at_the_end_is_told_that_the_server_stops(serve, work):
+def test_waiting_clients_are_told_that_the_server_stops(serve, work):
     path, _ = work
     server = serve(f"work={path}", *TIGHT, "--set", "admission.wait_ms=600000", "--set", "http.drain_ms=3000")
     with reader_who_stalls(server):
@@ -379,7 +379,7 @@ def test_an_idle_server_is_small(serve, work):
     assert memory_bytes(server, "RssAnon") < 4 * MIB  # pages of libraries are the system's: it takes them back
 
 
-def test_what_a_rush_needed_goes_back_to_the_system(serve, work):
+def test_memory_of_a_rush_goes_back_to_the_system(serve, work):
     path, _ = work
     if "asan" in str(BINARY) or "tsan" in str(BINARY):
         pytest.skip("sanitizers keep what is freed")

@@ -100,7 +100,7 @@ def test_whatever_may_change_something_is_recorded(server, folder, method, targe
     assert begin["path"] == target.partition("?")[0]
 
 
-def test_what_changes_nothing_is_not_recorded(server, folder):
+def test_a_change_of_nothing_is_not_recorded(server, folder):
     for method, target in (("GET", "/zarr/w/zarr.json"), ("POST", "/v1/datasets/w/slices/a"), ("PUT", "/zarr/r/b"), ("PUT", "/zarr/nothing/b"),
                            ("OPTIONS", "/zarr/w/b"), ("PUT", "/livez")):
         answer = server.request(method, target, {}, b"{}" if method in ("PUT", "POST") else None)
@@ -132,7 +132,7 @@ def test_no_byte_of_a_client_makes_a_line(server, folder):
     assert all(len(line["path"]) < 20000 for line in lines if "path" in line)
 
 
-def test_who_guesses_fills_no_disk(own, tmp_path):
+def test_guessing_clients_do_not_fill_the_disk(own, tmp_path):
     for _ in range(300):
         own.get("/v1", {"Authorization": f"Bearer {WRONG}"})
     lines = lines_of(tmp_path / "audit")

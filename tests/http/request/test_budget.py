@@ -201,7 +201,7 @@ def test_large_nodes_are_counted_before_they_are_consolidated(large_nodes, serve
     assert is_sanitized(server) or memory_bytes(server, "VmHWM") < 64 * MIB
 
 
-def test_what_is_counted_first_is_then_listed(serve, tmp_path):
+def test_counted_keys_are_then_listed(serve, tmp_path):
     """More nodes than are kept without memory for them: they are read twice."""
     n = 400
     (tmp_path / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')

@@ -97,7 +97,7 @@ def stream(server, address):
     return int(s.recv(4096).split()[1]), s
 
 
-def test_one_address_cannot_have_all_streams_of_events(serve, tmp_path):
+def test_a_single_address_cannot_have_all_streams_of_events(serve, tmp_path):
     server = serve(f"d={tmp_path}", "--set", "events.readers=8", "--set", "events.address_readers=5")
     greedy = [stream(server, "127.0.0.1") for _ in range(8)]
     others = [stream(server, "127.0.0.2") for _ in range(3)]
@@ -124,7 +124,7 @@ def answered(clients):
     return {s for s in clients if select.select([s], [], [], 0)[0]}
 
 
-def test_one_address_leaves_others_a_part_of_the_large_lane(serve, tmp_path):
+def test_a_single_address_leaves_others_a_part_of_the_large_lane(serve, tmp_path):
     """It never gives back what it has; it may have much, and more than half only while nobody waits."""
     write_array(tmp_path / "a", (32, 512, 512), (1, 512, 512), [LITTLE])
     server = serve(f"d={tmp_path}", "--set", "admission.bytes=32MiB", "--set", "admission.wait_ms=600000", "--set", "http.stream_bytes=64KiB",
@@ -154,7 +154,7 @@ def test_one_address_leaves_others_a_part_of_the_large_lane(serve, tmp_path):
         s.close()
 
 
-def test_who_waits_too_long_for_a_lock_is_told_what_is_busy(serve, tmp_path):
+def test_a_wait_for_a_lock_that_is_too_long_names_the_busy_path(serve, tmp_path):
     server = serve("-w", f"d={tmp_path}", "--set", "limits.lock_ms=300", faults={})
     write_node(tmp_path, GROUP)
     write_node(tmp_path / "g", GROUP)

@@ -149,7 +149,7 @@ def test_a_file_that_changes_is_read_on_sighup(serve, folder, keys, tmp_path):
     refused(get(server, old))
 
 
-def test_what_goes_on_with_a_key_ends_with_it_however_many_have_come_since(serve, folder, keys, tmp_path):
+def test_streams_of_a_key_end_with_it_however_many_tokens_came_since(serve, folder, keys, tmp_path):
     file = tmp_path / "keys.json"
     file.write_bytes(jose.jwks(keys["ES256"]))
     server = serve("--set", f"access.jwks_file={file}", *SETTINGS, config=datasets(folder))
@@ -338,7 +338,7 @@ def test_bad_tokens_cost_no_more_signatures_than_their_address_may_ask(rated, ke
     assert rated.get("/livez", {"X-Forwarded-For": "192.0.2.2"}).status == 200
 
 
-def test_what_is_wrong_without_a_look_at_the_signature_costs_none(rated, keys):
+def test_early_faults_cost_no_signature(rated, keys):
     now = int(time.time())
     key = keys["ES256"]
     bad = [key.token("read", exp=now - 100), key.token("read", iss="x"), key.token("read", aud="x"), key.token("read", nbf=now + 1000),

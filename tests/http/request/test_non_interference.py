@@ -434,7 +434,7 @@ def run_requests(pair, who, seed, n):
     return n_good, found
 
 
-def test_what_may_not_be_read_does_not_show(tmp_path, serve, key):
+def test_hidden_data_do_not_show(tmp_path, serve, key):
     print(f"seed {SEED}")
     n_good = 0
     who = credentials(key)

@@ -292,7 +292,7 @@ def test_logs_name_the_client_or_nobody(serve, tmp_path, way):
         assert set(clients_of(audit).values()) == {SOURCE, "unknown", "127.0.0.1"}
 
 
-def test_whoever_is_unknown_has_nobody_elses_rate(serve, store):
+def test_unknown_clients_share_no_rate_with_others(serve, store):
     server = start(serve, store, "127.0.0.1", access={"requests_per_s": 1})
     unknown = [{"Forwarded": "x"}, {"Forwarded": "for=_a"}, {"X-Forwarded-For": "unix:"}, {"Forwarded": f"for={CLIENT}", "X-Forwarded-For": "127.0.0.1"},
                {"X-Forwarded-For": ""}, {"Via": "1.1 x"}]
@@ -306,7 +306,7 @@ def test_whoever_is_unknown_has_nobody_elses_rate(serve, store):
         assert server.get("/v1", headers).status == 200
 
 
-def test_what_is_no_request_of_a_proxy_is_nobodys(behind, alone):
+def test_bytes_of_a_proxy_that_are_no_request_have_no_client(behind, alone):
     for server, name in ((behind, "unknown"), (alone, "127.0.0.1")):
         with socket.create_connection(("127.0.0.1", server.port), timeout=DEADLINE_S) as s:
             s.sendall(b"NO REQUEST\r\n\r\n")

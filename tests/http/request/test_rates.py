@@ -41,7 +41,7 @@ def until_limited(server, headers, target="/zarr/d/zarr.json", method="GET"):
     raise AssertionError("never refused")
 
 
-def test_who_asks_too_often_is_told_when_to_come_back(server):
+def test_a_client_beyond_its_rate_is_told_when_to_come_back(server):
     answers, refused = until_limited(server, of("192.0.2.1"))
     assert len(answers) >= AT_ONCE and all(answer.status == 200 for answer in answers)
     assert refused.code == "rate_limited" and int(refused.headers["retry-after"]) == 1
@@ -96,7 +96,7 @@ def test_a_token_has_rates_of_its_own(server):
 
 
 @pytest.mark.parametrize("address, target", [("192.0.2.7", "/zarr/d/zarr.json"), ("192.0.2.8", "/livez"), ("192.0.2.9", "/nothing")])
-def test_who_guesses_tokens_is_limited_by_address(server, address, target):
+def test_guessing_tokens_is_limited_by_address(server, address, target):
     make_known(server, "192.0.2.17", "free")
     answers, refused = until_limited(server, of(address, "nonsense"), target)
     assert len(answers) >= AT_ONCE and all(answer.status == 401 for answer in answers) and "address" in refused.json()["detail"]

@@ -220,7 +220,7 @@ def test_a_signed_put_writes(server, folder):
     assert "signature" not in server.log and "expires=" not in server.log
 
 
-def test_who_may_sign_what(server):
+def test_the_rights_to_sign(server):
     assert ask(server, "ada", path="/zarr/w/zarr.json").status == 200
     assert ask(server, "bob").status == 200
     assert ask(server, "bob", path="/v1/datasets/w/slices/ab").code == "forbidden"
@@ -301,7 +301,7 @@ def test_a_signed_write_has_the_query_that_was_signed(server, folder):
         ({"expires_s": None}, "/expires_s"),
     ],
 )
-def test_what_cannot_be_signed(server, members, pointer):
+def test_requests_that_cannot_be_signed(server, members, pointer):
     answer = ask(server, **members)
     assert answer.status == 400 and answer.code == "bad_body", answer
     assert answer.json()["pointer"] == pointer

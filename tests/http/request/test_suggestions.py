@@ -86,7 +86,7 @@ def test_every_route_of_a_node_suggests(server, method, target):
         assert answer.json()["suggestions"][0] == "solar/irradiance"
 
 
-def test_one_bounded_listing_is_all_it_costs(server):
+def test_it_costs_a_single_bounded_listing(server):
     server.get("/v1/datasets/d/nodes/wide/x")
     with server.cost() as cost:
         assert server.get("/v1/datasets/d/nodes/wide/0000001").status == 404

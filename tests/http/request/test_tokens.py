@@ -204,7 +204,7 @@ def test_a_broken_file_is_no_start(tmp_path, places, text, mode, says):
 MANY = 20_000  # tokens, which the server does not wait for when it starts
 
 
-def test_who_sends_a_credential_waits_for_a_long_file(start):
+def test_requests_with_a_credential_wait_for_a_long_file(start):
     server = start(*OUTSIDE, tokens=[entry(f"t{i}", "read") for i in range(MANY)] + [entry("ada", "read", "write")])
     big = b"x" * 200_000
     asked = [("GET", "/v1/datasets/w/nodes/a", bearer("ada"), None), ("PUT", "/zarr/w/big", bearer("ada"), big), ("GET", "/v1/datasets/w/nodes/a", bearer("eve"), None),
@@ -386,7 +386,7 @@ def test_nodes_outside_are_in_no_listing(hidden):
         assert b"veiled" in hidden.get(target, bearer("solar")).body or target.endswith(".json"), target
 
 
-def test_what_a_credential_allows_is_kept_by_no_shared_cache(hidden):
+def test_no_shared_cache_keeps_answers_to_a_credential(hidden):
     for n in range(3):  # made, prepared, given again
         for target in ("/v1/datasets/p/nodes/a", "/zarr/p/a/zarr.json", "/v1/datasets/p/slices/a"):
             answer = hidden.get(target, bearer("read"))
@@ -402,7 +402,7 @@ def test_what_a_credential_allows_is_kept_by_no_shared_cache(hidden):
         assert "private" in hidden.get("/v1/datasets/r/nodes/a?access_token=read-secret").headers["cache-control"]
 
 
-def test_what_only_an_administrator_sees_is_kept_by_no_shared_cache(start):
+def test_no_shared_cache_keeps_answers_for_administrators(start):
     server = start(*OUTSIDE, "--set", "access.protect_service=true", tokens=[entry("root", "admin")])
     for target in ("/metrics", "/v1/limits"):
         answer = server.get(target, bearer("root"))
@@ -569,7 +569,7 @@ def revoke_ada(server, tmp_path):
     wait_until(lambda: server.get("/v1", bearer("ada")).status == 401)
 
 
-def test_who_reads_slowly_gets_nothing_more_when_his_token_is_revoked(watched, tmp_path):
+def test_a_slow_reader_gets_nothing_more_after_its_token_is_revoked(watched, tmp_path):
     readers = {name: ask_slowly(watched, name, "ada", CHUNKS if name == "chunks" else b"") for name in LONG}
     stays = ask_slowly(watched, "a slice", "bob")
     revoke_ada(watched, tmp_path)

@@ -80,7 +80,7 @@ def test_arrays_are_never_of_two_moments(serve, tmp_path, revalidate_ms):
     assert len(found) > 1
 
 
-def test_what_another_program_changed_shows_at_once(serve, tmp_path):
+def test_another_programs_change_shows_at_once(serve, tmp_path):
     """However long what was read is trusted: a second look would otherwise never agree with it."""
     root = tmp_path / "work"
     make(root)

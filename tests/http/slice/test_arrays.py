@@ -149,7 +149,7 @@ def test_coords_are_named_as_seen_from_the_group(server):
     assert list(np.load(io.BytesIO(good(server.get(P + "g?arrays=long,empty&coords=1")).body)).keys()) == ["long", "empty", "lat"]
 
 
-def test_one_array_as_netcdf_has_its_coordinates(server):
+def test_a_single_array_as_netcdf_has_its_coordinates(server):
     answer = server.get(P + "g/u?format=netcdf&slice=4:0:-2,1,1:3")
     found = opened(answer)
     assert set(found.variables) == {"u", "time", "lon"}
@@ -227,7 +227,7 @@ def test_a_304_decodes_nothing(server):
     assert cost["zarrd_decodes_total"] == 0, cost
 
 
-def test_what_is_asked_of_one_is_done_to_all(server):
+def test_a_parameter_applies_to_all_arrays(server):
     answer = good(server.get(P + "g?arrays=u,time&decode=cf&coords=1&format=json"))
     found = json.loads(answer.body)
     assert found["time"]["data"][:2] == ["2001-01-01T00:00:00.000000000", "2001-01-01T06:00:00.000000000"]
@@ -313,7 +313,7 @@ def test_a_dimension_that_no_array_has_is_refused(server, query, name):
     ("g?arrays=crumbs,crumbs_too", 413, "too_large", {"limit": 100_000, "requested": 120_000}),
     ("g", 400, "not_an_array", {}),
 ])
-def test_what_cannot_be_is_refused(server, query, status, code, facts):
+def test_impossible_requests_are_refused(server, query, status, code, facts):
     answer = server.get(P + query)
     problem = json.loads(answer.body)
     assert (answer.status, problem["code"]) == (status, code), problem

@@ -176,7 +176,7 @@ def put(server, path, body, content_type, text=""):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_written_in_any_form_is_read_again(serve, tmp_path, name):
+def test_every_written_form_is_read_again(serve, tmp_path, name):
     case = CASES[name]
     n = len(case.values)
     for form in BODIES:

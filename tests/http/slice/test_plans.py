@@ -66,7 +66,7 @@ def test_a_plan_says_what_the_slice_then_costs(server, root):
     assert again["expected_ms"]["store"] == again["expected_ms"]["decode"] == 0 and again["measured"] is True
 
 
-def test_what_is_measured_is_expected(server, root):
+def test_measured_times_are_expected(server, root):
     plan(server, "slices/a")
     server.get(f"{D}/slices/a?slice=0:8,0:12")  # one chunk
     one, eight = plan(server, "slices/a", "&slice=8:16,0:12"), plan(server, "slices/a")
@@ -83,7 +83,7 @@ def test_a_chunk_that_has_changed_is_not_at_hand(server, root):
     assert found["chunks"] == {"touched": 9, "cached": 7, "absent": 1} and found["read_bytes"] == sizes(root, "a/c/1/1")
 
 
-def test_of_shards_the_shares_are_estimated_until_they_are_read(server, root):
+def test_shares_of_shards_are_estimated_until_they_are_read(server, root):
     with server.cost() as cost:
         found = plan(server, "slices/sharded")
     assert cost["zarrd_decodes_total"] == 0
@@ -200,7 +200,7 @@ def test_odd_arrays_have_plans(server, root):
     assert server.get(plan(server, "slices/%C3%A9%20%25%3F%26")["url"]).body == np.ones(2, "f4").tobytes()
 
 
-def test_what_is_refused_has_no_plan(server, root):
+def test_a_refused_request_has_no_plan(server, root):
     write_node(root / "huge", array_document([2**40], [2**20]))
     assert server.get(f"{D}/slices/huge?plan=1").code == "too_large"
     assert server.get(f"{D}/slices/a?plan=1&slice=99").code == "out_of_bounds"

@@ -225,7 +225,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("node,sel,isel,slices,code,members", REFUSED)
-def test_what_cannot_be_selected_is_refused(served, node, sel, isel, slices, code, members):
+def test_impossible_selections_are_refused(served, node, sel, isel, slices, code, members):
     server, _ = served
     got = server.get(f"{S}{node}?{query(sel, isel, slice=slices)}")
     body = {"sel": {dim: str(text) for dim, text in sel.items()}, "isel": isel, "slice": slices}

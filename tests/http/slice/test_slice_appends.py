@@ -76,7 +76,7 @@ LONG = b"[" + b"1, " * 400000 + b"1]"
     ("append=0", "application/x-npy", npy(GOOD.replace("(3, 2)", "(6,)"), ZEROS[1:]), 400, "bad_body"),
     ("append=0", "application/x-npy", npy(GOOD.replace("(3, 2)", "(18446744073709551615,)")), 400, "bad_body"),
 ], ids=range(15))
-def test_what_cannot_be_appended_changes_nothing(serve, tmp_path, query, content_type, data, status, code):
+def test_an_impossible_append_changes_nothing(serve, tmp_path, query, content_type, data, status, code):
     make_array(tmp_path / "a", (3,), (2,), dimension_names=["x"])
     server = start(serve, tmp_path)
     before = states(tmp_path)
@@ -116,7 +116,7 @@ def test_bounds_that_are_widened_beside_an_append_do_not_hinder_it(serve, tmp_pa
     assert document["shape"] == [3, 3] and document["extensions"][0]["configuration"] == {"min": 0, "max": 9}
 
 
-def test_what_is_appended_has_no_tag_yet(serve, tmp_path):
+def test_appended_elements_have_no_tag_yet(serve, tmp_path):
     make_array(tmp_path / "a", (3,), (2,))
     server = start(serve, tmp_path)
     tag = server.get("/v1/datasets/work/slices/a").headers["etag"]
@@ -125,7 +125,7 @@ def test_what_is_appended_has_no_tag_yet(serve, tmp_path):
     assert append(server, "a", np.ones(2, "<f4"), "0", If_None_Match="*").status == 200
 
 
-def test_what_a_crashed_append_has_left_is_overwritten(serve, tmp_path):
+def test_the_rest_of_a_crashed_append_is_overwritten(serve, tmp_path):
     make_array(tmp_path / "a", (3,), (2,))
     server = start(serve, tmp_path)
     assert append(server, "a", np.arange(6, dtype="<f4"), "0").status == 200

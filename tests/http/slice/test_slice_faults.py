@@ -113,7 +113,7 @@ def test_corrupt_chunks_fail_what_reads_them_and_nothing_changes(serve, tmp_path
     server.announced.append("corrupt_chunk")
 
 
-def test_what_is_held_at_once_is_bounded(serve, tmp_path):
+def test_memory_held_at_once_is_bounded(serve, tmp_path):
     make_array(tmp_path / "a", (64, 1024), (8, 1024), [LITTLE], "int32", 0)
     server = serve("--set", "limits.write_bytes=64KiB",
                    config={"datasets": {"work": {"location": str(tmp_path), "writable": True, "durable": False}}})

@@ -137,7 +137,7 @@ def test_dimensions_of_a_body_are_those_of_the_slice(serve, tmp_path):
     ("huge", "", 413, "too_large"),
     ("huge", "?slice=0:1,:&broadcast=0", 400, "bad_body"),
 ])
-def test_what_cannot_be_is_refused_before_the_body_comes(strict, path, query, status, code):
+def test_impossible_requests_are_refused_before_the_body_comes(strict, path, query, status, code):
     """No byte of it is sent, and no 100 (Continue) asks for it."""
     with socket.create_connection(("127.0.0.1", strict.port), timeout=60) as s:
         s.sendall(f"PUT /v1/datasets/work/slices/{path}{query} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n"

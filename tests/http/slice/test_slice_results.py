@@ -494,7 +494,7 @@ def test_reductions_are_told_by_post_head_tags_and_ranges(server):
     assert len({server.get(f"{S}f4?{query}").headers["etag"] for query in queries}) == len(queries)
 
 
-def test_what_is_selected_by_name_is_reduced(server):
+def test_selections_by_name_are_reduced(server):
     _, values = npy(server, f"{S}f8")
     headers, found = npy(server, f"{S}f8?isel=t=1:4&isel=y=::-2&reduce=max&over=t&max_size=12&agg=min")
     expected = np.nanmax(values[1:4, ::-2], 0)

@@ -159,7 +159,7 @@ def put(server, path, body, content_type, query=""):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_written_is_stored_as_its_codes(serve, tmp_path, name):
+def test_written_text_is_stored_as_its_codes(serve, tmp_path, name):
     stored, values = case(name)
     if name in INTEGERS:
         stored = values  # written with the sign

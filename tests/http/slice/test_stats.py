@@ -194,7 +194,7 @@ def test_tags_and_conditions(tmp_path, serve):
     assert changed.status == 200 and changed.json()["max"] == 1000 and changed.headers["etag"] != tag
 
 
-def test_what_is_refused(tmp_path, serve):
+def test_refused_requests(tmp_path, serve):
     write_values(tmp_path / "a", np.zeros((64, 64), "f8"), (32, 32))
     write_node(tmp_path / "c", array_document((2, 2), (2, 2), "complex64", [0, 0]))
     write_node(tmp_path / "r", array_document((2, 2), (2, 2), "r16", [0, 0]))

@@ -86,7 +86,7 @@ def npy(values):
     return file.getvalue()
 
 
-def test_what_is_written_in_any_form_is_read_again(serve, tmp_path):
+def test_every_written_form_is_read_again(serve, tmp_path):
     plain = {"name": "struct", "configuration": {"fields": [FIELDS[0], FIELDS[1], FIELDS[2]]}}
     values = np.array([item.item()[:3] for item in VALUES[["x", "in", "b"]]], [(name, DTYPE[name]) for name in ("x", "in", "b")])
     fill = {name: FILL[name] for name in ("x", "in", "b")}

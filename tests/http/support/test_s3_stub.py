@@ -143,7 +143,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("asked, status, code", REFUSED, ids=[f"{code}-{i}" for i, (*_, code) in enumerate(REFUSED)])
-def test_what_is_wrong_is_refused_with_the_code_of_s3(engine, asked, status, code):
+def test_faults_have_the_codes_of_s3(engine, asked, status, code):
     answer = ask(engine, **asked)
     assert (answer.status, answer.code) == (status, code), answer.body
     assert engine.objects.keys() == {"a/data"} and engine.objects["a/data"].data == DATA

@@ -284,7 +284,7 @@ def refusals(server, path, size, level):
 
 
 @pytest.mark.parametrize("layout", ["plain", "zstd", "sharded", "nested shards"])
-def test_what_is_no_chunk_changes_nothing(serve, tmp_path, layout):
+def test_a_key_that_is_no_chunk_changes_nothing(serve, tmp_path, layout):
     server = start(serve, tmp_path)
     codecs, inner = LAYOUTS[layout]
     make_array(tmp_path / "a", codecs)
@@ -320,7 +320,7 @@ def test_every_byte_of_an_encoded_shard_is_judged(serve, tmp_path):
     assert get(server, "a", (0, 0)).body == good
 
 
-def test_who_may_not_be_written(serve, tmp_path):
+def test_datasets_that_are_read_only(serve, tmp_path):
     make_array(tmp_path / "a", [LITTLE])
     unknown = {"name": "https://example.com/none", "must_understand": False}
     make_array(tmp_path / "dropped", [LITTLE, unknown])
@@ -444,7 +444,7 @@ def test_two_processes_lose_nothing(serve, tmp_path):
     assert elements.tolist() == [i // 4 + 1 for i in range(512)]
 
 
-def test_one_of_many_creators_wins_in_two_processes(serve, tmp_path):
+def test_exactly_one_creator_wins_in_two_processes(serve, tmp_path):
     make_array(tmp_path / "a", **BIG_SHARD)
     servers = [start(serve, tmp_path), start(serve, tmp_path)]
     for level, size in [("inner", 16), ("outer", 4096)]:

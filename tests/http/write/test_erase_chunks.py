@@ -51,7 +51,7 @@ def test_nodes_below_an_array_that_becomes_a_group_stay(serve, tmp_path, name, d
     assert sorted(contents(tmp_path / "a")) == sorted([name, "zarr.json"])
 
 
-def test_of_an_array_that_is_not_understood_all_may_be_chunks(serve, tmp_path):
+def test_any_key_of_an_unknown_array_may_be_a_chunk(serve, tmp_path):
     make(tmp_path, {**ARRAY, "chunk_key_encoding": {"name": "example.unknown"}})
     (tmp_path / "a/c/0/0.part").write_text("of what nobody knows")
     server = serve("-w", f"w={tmp_path}")

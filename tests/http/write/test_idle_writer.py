@@ -106,7 +106,7 @@ def test_two_servers_come_and_go_at_will(serve, store):
         assert server.get(f"{SLICES}/a").body == struct.pack("<i", N_ROUNDS - 1) * CHUNK * 64
 
 
-def test_what_a_killed_server_left_goes_with_the_next_rest_of_another(serve, store):
+def test_the_rest_of_a_killed_server_goes_when_another_is_idle(serve, store):
     server = serve(config=config(store))
     victim = Server(config=config(store), faults={})
     make(server)

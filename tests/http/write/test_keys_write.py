@@ -187,7 +187,7 @@ def test_the_tag_of_what_was_erased_and_stored_again_is_another_one(keys, d):
     assert len(seen) == 20
 
 
-def test_one_of_many_creators_wins(keys, d):
+def test_exactly_one_creator_wins(keys, d):
     for round_ in range(5):
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             statuses = list(pool.map(
@@ -339,7 +339,7 @@ def test_objects_and_directories_in_the_way(keys, folder):
 
 
 @pytest.mark.skipif(os.geteuid() == 0 and not hasattr(os, "setresuid"), reason="the server is not kept out")
-def test_what_the_system_forbids_is_told(keys, folder):
+def test_an_operation_that_the_system_forbids_is_told(keys, folder):
     os.mkdir(folder / "closed")
     os.chmod(folder / "closed", 0o500)
     answer = put(keys, "f/closed/a", b"x")

@@ -65,7 +65,7 @@ def test_a_listing_of_more_values_than_are_read_is_dropped(serve):
     assert delete_node(server, "g/k0").status == 204
 
 
-def test_what_would_not_be_read_is_not_stored_by_consolidating(serve):
+def test_consolidating_stores_nothing_unreadable(serve):
     server = serve("-w", "w=mem:", *FEW)
     for i in range(8):
         put_node(server, f"g/k{i}", wide(90))
@@ -142,7 +142,7 @@ def test_a_group_whose_listing_is_not_read_can_be_changed(serve, tmp_path):
     assert stored(server)["attributes"] == {"t": "root", "n": 1}
 
 
-def test_what_is_below_an_unknown_document_can_be_changed_and_erased(serve, tmp_path):
+def test_nodes_below_an_unknown_document_can_be_changed_and_erased(serve, tmp_path):
     server = by_others(serve, tmp_path, "{")
     assert patch_node(server, "g/a", {"attributes": {"n": 1}}).status == 200
     assert delete_node(server, "g/b", "?recursive=1").status == 204
@@ -153,7 +153,7 @@ def test_what_is_below_an_unknown_document_can_be_changed_and_erased(serve, tmp_
     assert (tmp_path / "zarr.json").read_text() == "{"
 
 
-def test_what_others_have_left_below_an_array_can_be_changed_and_erased(serve, tmp_path):
+def test_foreign_keys_below_an_array_can_be_changed_and_erased(serve, tmp_path):
     """All but the chunks of the array."""
     (tmp_path / "a/c/0").mkdir(parents=True)
     (tmp_path / "a/c/0/0").write_bytes(bytes(48))

@@ -396,7 +396,7 @@ def test_chunks_are_not_orphaned(serve, tmp_path, change):
     assert stored(server, "a/zarr.json") == new and keys_of(tmp_path) == ["zarr.json"]
 
 
-def test_what_does_not_concern_chunks_keeps_them(serve, tmp_path):
+def test_changes_that_do_not_concern_chunks_keep_them(serve, tmp_path):
     with_chunks(tmp_path, ARRAY, ALL)
     server = serve("-w", f"w={tmp_path}")
     assert put_node(server, "a", {**ARRAY, "attributes": {"n": 1}, "fill_value": 7}).status == 200
@@ -510,7 +510,7 @@ BELOW = {
 
 @pytest.mark.parametrize("query", ["", "?recursive=0", "?recursive=1", "?dry_run=1", "?recursive=1&dry_run=1"])
 @pytest.mark.parametrize("what", BELOW)
-def test_what_is_no_node_is_not_erased(serve, tmp_path, what, query):
+def test_a_path_without_a_node_is_not_erased(serve, tmp_path, what, query):
     for name, text in BELOW[what][0].items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)

@@ -49,7 +49,7 @@ def write(server, values):
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_what_is_written_through_one_is_seen_through_the_others(server, name):
+def test_writes_through_one_dataset_show_in_the_others(server, name):
     assert seen(server, name) == (404, 404, 404)
     assert put_node(server, "g/x", ARRAY).status == 201
     assert seen(server, name) == (404, bytes(8), [8])

@@ -100,7 +100,7 @@ def test_erasures_that_need_conditions_are_refused_where_they_are_not_obeyed(ser
         assert answer.status == 204
 
 
-def test_of_two_servers_none_loses_an_edit(serve, engine):
+def test_two_servers_lose_no_edit(serve, engine):
     """Each writes its own elements of the same chunks."""
     servers = [start(serve, engine) for _ in range(2)]
     assert put_node(servers[0], "x", ARRAY).status == 201

@@ -68,7 +68,7 @@ def together(pair, n, act):
     (f"{NODES}/new/x", JSON, 201, lambda i: json.dumps(array([4], [2], "int32", attributes={"racer": i})).encode()),
     (f"{KEYS}/k/zarr.json", JSON, 200, lambda i: json.dumps(array([4], [2], "int32", attributes={"racer": i})).encode()),
 ])
-def test_of_those_who_create_one_wins(pair, target, headers, created, make):
+def test_a_single_creator_wins(pair, target, headers, created, make):
     for _ in range(12):
         answers = together(pair, N_RACERS, lambda server, connection, i: server.request(
             "PUT", target, {**headers, "If-None-Match": "*"}, make(i), connection=connection))
@@ -81,7 +81,7 @@ def test_of_those_who_create_one_wins(pair, target, headers, created, make):
 
 
 @pytest.mark.parametrize("target", [f"{KEYS}/a/c/1", f"{SLICES}/a?slice=0:8"])
-def test_who_changes_what_he_has_seen_loses_no_update(pair, target):
+def test_conditional_changes_lose_no_update(pair, target):
     """A counter, read and written with If-Match: it ends at the number of writes that were told to have succeeded."""
     size = 4 * (CHUNK if target.startswith(KEYS) else 8)
     assert pair[0].request("PUT", target, BYTES, bytes([1, 0, 0, 0]) * (size // 4)).status == 200
@@ -114,7 +114,7 @@ def test_disjoint_parts_of_one_chunk_all_survive(pair):
         assert values == tuple(turn * 1000 + i // n_each for i in range(CHUNK))
 
 
-def test_who_is_killed_with_a_lock_keeps_nobody_waiting(pair):
+def test_a_killed_lock_holder_keeps_nobody_waiting(pair):
     """It dies within the step that no two may take at once; its file is swept by who comes next."""
     victim, other = pair
     body = struct.pack("<i", 7) * CHUNK
@@ -150,7 +150,7 @@ def stopped(server, body):
                 server.process.send_signal(signal.SIGCONT)
 
 
-def test_who_is_stopped_with_a_lock_is_waited_for_for_a_while(pair):
+def test_a_stopped_lock_holder_is_waited_for_for_a_while(pair):
     victim, _ = pair
     old, new, last = (struct.pack("<i", i) * CHUNK for i in (7, 8, 9))
     other = Server("--set", "limits.lock_ms=100", config=victim.config)
@@ -181,7 +181,7 @@ def test_who_is_stopped_with_a_lock_is_waited_for_for_a_while(pair):
 
 
 @pytest.mark.parametrize("is_retired", [False, True], ids=["served", "retired"])
-def test_who_waits_for_one_that_is_stopped_can_be_stopped_himself(pair, is_retired):
+def test_a_server_that_waits_for_a_stopped_one_can_be_stopped(pair, is_retired):
     victim, _ = pair
     body = struct.pack("<i", 8) * CHUNK
     other = Server("--set", "limits.lock_ms=3600000", "--set", "http.drain_ms=0", config=victim.config)
@@ -201,7 +201,7 @@ def test_who_waits_for_one_that_is_stopped_can_be_stopped_himself(pair, is_retir
     assert tidied(victim.root)
 
 
-def test_who_starts_sweeps_nothing_of_who_lives(pair):
+def test_a_starting_server_sweeps_nothing_of_a_living_one(pair):
     """What a living server is about to write is there when it is done with it, however many start meanwhile."""
     slow, _ = pair
     body = struct.pack("<i", 9) * CHUNK
@@ -261,7 +261,7 @@ def test_a_slice_is_judged_by_the_array_as_it_is_now(forgetful):
     assert slice_of(other, "b", "d") == [0, 1, 2, 3, 0, 0, 0, 0]
 
 
-def test_who_knows_a_shorter_array_erases_nothing_of_a_longer_one(forgetful):
+def test_a_server_with_an_old_shape_erases_nothing_beyond_it(forgetful):
     writer, other = forgetful
     put_node(writer, "a", [5], [4])
     assert put_slice(writer, "a", "0:5", [1, 2, 3, 4, 5]).status == 200
@@ -314,7 +314,7 @@ def test_an_array_that_grows_while_the_slice_comes_keeps_what_is_new(forgetful, 
 
 
 @pytest.mark.parametrize("text, data", [("slice=0:1,0:1", [7]), ("append=1", [7, 8, 9])])
-def test_of_a_long_slice_what_was_read_to_be_staged_is_as_it_was(forgetful, text, data):
+def test_a_staged_long_slice_is_of_one_state(forgetful, text, data):
     """Rows that end before their chunks do; each is a band, so that none can be made again."""
     writer, other = forgetful
     width = 1500
@@ -436,7 +436,7 @@ def check(server):
     # what is below it is known to the other one only: no listing is true, one that lacks it is not
     (("DELETE", "a", {}, b""), [("PUT", "a", JSON, GROUP), ("PUT", "a/b", JSON, SMALL)], False),
 ])
-def test_who_lists_late_lists_what_another_has_made_of_it(pair, mine, others, listed):
+def test_a_late_listing_shows_another_processs_changes(pair, mine, others, listed):
     """One has stored the document and not listed it yet; the other changes it, and lists that."""
     slow, other = pair
     assert slow.request("POST", f"/v1/datasets/{DATASET}/consolidate/").status == 200

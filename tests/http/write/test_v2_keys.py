@@ -149,7 +149,7 @@ def test_other_documents_are_judged_too(keys, d, key, body, status):
     assert keys.get(f"/zarr/{d}/bad/{key}").status == 404
 
 
-def test_what_others_left_beside_a_document_is_not_its_fault(serve, tmp_path):
+def test_foreign_keys_beside_a_document_are_not_its_fault(serve, tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a/.zattrs").write_text("[")
     (tmp_path / "b").mkdir()
@@ -171,7 +171,7 @@ def test_members_that_nobody_knows_are_taken(keys, d):
     assert keys.get(f"/zarr/{d}/members/.zarray").json() == document
 
 
-def test_what_is_unknown_is_taken_where_the_dataset_says_so(keys):
+def test_unknown_extensions_are_taken_where_the_dataset_allows_it(keys):
     document = zarray(compressor={"id": "example"})
     assert put(keys, "m/strange/.zarray", document).code == "unsupported_codec"
     store(keys, "unknown/strange/.zarray", document)

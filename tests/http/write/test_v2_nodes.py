@@ -104,7 +104,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text, pointer", REFUSED.values(), ids=REFUSED)
-def test_what_v2_cannot_say_is_refused(w, text, pointer):
+def test_members_that_v2_lacks_are_refused(w, text, pointer):
     answer = put_node(w, "new/a", text)
     assert (answer.status, answer.code) == (422, "invalid_metadata"), answer
     errors = answer.json()["errors"]

@@ -234,7 +234,7 @@ def test_a_node_that_others_make_in_between_is_replaced_or_kept(faulty, headers,
     assert tidied(faulty.root)
 
 
-def test_what_cannot_be_undone_is_told_with_its_keys(faulty):
+def test_keys_that_cannot_be_undone_are_told(faulty):
     """The third name cannot be changed, and from then on none can. Workers choose the order: none may have changed yet."""
     before = snapshot(faulty.root)
     changed = set()
@@ -253,7 +253,7 @@ def test_what_cannot_be_undone_is_told_with_its_keys(faulty):
 
 @pytest.mark.parametrize("n_before", range(2))
 @pytest.mark.parametrize("name", ["a slice of many chunks", "a slice that erases"])
-def test_what_a_directory_that_cannot_be_synced_keeps_is_told_with_its_keys(faulty, name, n_before):
+def test_keys_in_an_unsynced_directory_are_told(faulty, name, n_before):
     """What has its new name by then stays, and those whose sync has failed are counted as well as those that cannot be undone."""
     succeeds(faulty, ("PUT", f"{KEYS}/old/deep/c/0", BYTES, ones(CHUNK)))  # from now on the directory of locks is there
     before = snapshot(faulty.root)
@@ -436,7 +436,7 @@ def impatient(root, request_ms, *more):
                   config={"datasets": {DATASET: {"location": str(root), "writable": True}}})
 
 
-def test_what_waits_past_its_deadline_is_withdrawn_and_what_is_being_stored_is_waited_for(root):
+def test_late_waits_are_withdrawn_and_storing_is_waited_for(root):
     server = impatient(root, 5000)
     waiting = [("PATCH", f"{NODES}/a", PATCH, text({"attributes": {"late": 1}})), ("DELETE", f"{NODES}/a", {}, None),
                ("DELETE", f"{NODES}?recursive=1", {}, None), ("PUT", f"{NODES}/a", JSON, text({**DOCUMENT, "attributes": {"late": 2}})),

@@ -76,7 +76,7 @@ def test_the_group_itself_is_listed(w):
     assert "a/.zarray" in listing(w)["metadata"]
 
 
-def test_what_nobody_knows_stays_in_its_place(serve, tmp_path):
+def test_unknown_members_stay_in_their_place(serve, tmp_path):
     (tmp_path / "a").mkdir()
     text = ('{\n    "zarr_consolidated_format": 1,\n    "who": ["knows"],\n    "metadata": {\n        "a/.nczvar": {"x":  1},\n'
             '        "/b/.zgroup": {"zarr_format": 2},\n        ".zgroup": {"zarr_format":   2}\n    }\n}\n')
@@ -142,7 +142,7 @@ def test_other_software_sees_a_new_node(serve, tmp_path):
     assert set(xarray.open_zarr(tmp_path, consolidated=True).data_vars) == {"t"}
 
 
-def test_what_is_only_read_is_not_consolidated(serve, tmp_path):
+def test_read_only_hierarchies_are_not_consolidated(serve, tmp_path):
     (tmp_path / "a.n5").mkdir()
     (tmp_path / "a.n5/attributes.json").write_text('{"n5": "2.0.0"}')
     server = serve("-w", f"w={tmp_path / 'a.n5'}")
