@@ -209,8 +209,7 @@ static enum MHD_Result begin(struct zd_exchange *exchange, const char *method)
     struct zd_request *req = &exchange->request;
     if (!zd_wire_is_judged(zd_exchange_wire(exchange->now.connection))) {
         zd_log(&req->server->log, ZD_LOG_ERROR,
-            "the guard has not seen a request: libmicrohttpd does not read with our recv(), or "
-            "memory is exhausted");
+            "libmicrohttpd has read a request without zarrd's guard; zarrd refuses it");
         return MHD_NO;
     }
     exchange->now.has_begun = true;

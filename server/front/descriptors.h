@@ -1,5 +1,5 @@
-/* The wires of this thread's connections by descriptor: recv() has nothing else to go by.
- * Thread: loop. */
+/* Finds the wire of a descriptor: libmicrohttpd's recv() gets nothing else (wire.h). Each thread
+ * has its own wires. Thread: loop. */
 #ifndef ZD_FRONT_DESCRIPTORS_H
 #define ZD_FRONT_DESCRIPTORS_H
 
@@ -7,7 +7,7 @@
 
 struct zd_wire;
 
-/** @return borrowed; NULL: the descriptor is no connection's */
+/** @return borrowed; NULL: the descriptor has no wire */
 struct zd_wire *zd_descriptors_find(int fd);
 
 /** @param wire borrowed until zd_descriptors_remove. @return false: no memory */

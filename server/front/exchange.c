@@ -409,7 +409,7 @@ struct zd_wire *zd_exchange_wire(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    return info == NULL ? NULL : info->socket_context;
+    return info->socket_context;
 }
 
 static void on_hangup_timer(uv_timer_t *timer);

@@ -41,7 +41,7 @@ void zd_exchange_init_front(struct zd_front *front);
 /** Close the timers; the loop must turn once more before the front is freed. */
 void zd_exchange_close_front(struct zd_front *front);
 
-/** The wire of a connection, or NULL. */
+/** The wire of a connection that has sent a request. */
 struct zd_wire *zd_exchange_wire(struct MHD_Connection *connection);
 
 /**

@@ -5,9 +5,8 @@
 #include <linux/sockios.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define REST_BYTES      4096
 #define REST_PIECES_MAX 64 /* of REST_BYTES, of what follows an answer that ends the connection */
@@ -36,24 +35,18 @@ ssize_t zd_sending_without_length(int fd, const char *head, size_t n, int flags)
     const size_t at = find_length(head, n);
     struct iovec parts[] = {{(char *)(uintptr_t)head, at}, {(char *)(uintptr_t)head + n - 2, 2}};
     const struct msghdr message = {.msg_iov = parts, .msg_iovlen = at < n ? 2 : 1};
-    const ssize_t sent = zd_sending_message(fd, &message, flags);
+    const ssize_t sent = sendmsg(fd, &message, flags);
     return sent <= (ssize_t)at ? sent : (ssize_t)(n - 2 + (size_t)sent - at);
 }
 
-/* ---- the calls ---- */
-
-/* Not the C library's, which is replaced (wire.c). */
-ssize_t zd_sending_message(int fd, const struct msghdr *message, int flags)
-{
-    return syscall(SYS_sendmsg, fd, message, flags);
-}
+/* ---- files ---- */
 
 /* A signal ends sendfile(2) early. A file that has become shorter breaks the connection off. */
 ssize_t zd_sending_file(int fd, int from_fd, off64_t *offset, size_t count)
 {
     size_t n_sent = 0;
     while (n_sent < count) {
-        const ssize_t n_more = syscall(SYS_sendfile, fd, from_fd, offset, count - n_sent);
+        const ssize_t n_more = sendfile64(fd, from_fd, offset, count - n_sent);
         if (n_more > 0) {
             n_sent += (size_t)n_more;
         } else if (n_more == 0) {
@@ -89,6 +82,6 @@ void zd_sending_drop_rest(int fd)
     uint8_t rest[REST_BYTES];
     ssize_t n = (ssize_t)sizeof rest;
     for (int i = 0; i < REST_PIECES_MAX && n == (ssize_t)sizeof rest; i++) {
-        n = recvfrom(fd, rest, sizeof rest, MSG_DONTWAIT, NULL, NULL);
+        n = recv(fd, rest, sizeof rest, MSG_DONTWAIT);
     }
 }

@@ -7,14 +7,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct msghdr;
-
 /** send(2) of a head without the Content-Length that the library puts last in it. What was sent is
  * said as the library counts it. */
 ssize_t zd_sending_without_length(int fd, const char *head, size_t n, int flags);
-
-/** sendmsg(2). */
-ssize_t zd_sending_message(int fd, const struct msghdr *message, int flags);
 
 /** sendfile(2), whose count is short only when the socket is full. */
 ssize_t zd_sending_file(int fd, int from_fd, off64_t *offset, size_t count);

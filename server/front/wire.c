@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/sendfile.h>
 #include <sys/socket.h>
 
 #include "core/base/num.h"
@@ -60,7 +59,7 @@ struct zd_wire {
 static ssize_t peek(const struct zd_wire *wire)
 {
     char byte;
-    return recvfrom(wire->fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT, NULL, NULL);
+    return recv(wire->fd, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT);
 }
 
 /* ---- deadlines ---- */
@@ -110,8 +109,7 @@ static void end(struct zd_wire *wire)
 /* Sends the whole answer, or what fits: a client that reads nothing gets no more than the end. */
 static void give_last(struct zd_wire *wire, const struct zd_text *answer)
 {
-    const ssize_t n =
-        sendto(wire->fd, answer->at, answer->len, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+    const ssize_t n = send(wire->fd, answer->at, answer->len, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n != (ssize_t)answer->len || answer->status != ZD_OK) {
         end(wire);
         return;
@@ -159,7 +157,7 @@ static void refuse(struct zd_wire *wire)
 static ssize_t drop(struct zd_wire *wire, void *to, size_t len, int flags)
 {
     while (wire->phase == DROPPING) {
-        const ssize_t n = recvfrom(wire->fd, to, len, flags, NULL, NULL);
+        const ssize_t n = recv(wire->fd, to, len, flags);
         if (n < 0 && errno != EINTR) {
             return n;
         }
@@ -174,9 +172,6 @@ static ssize_t drop(struct zd_wire *wire, void *to, size_t len, int flags)
 /* The library would end the answer in good order. */
 void zd_wire_cut(struct zd_wire *wire)
 {
-    if (wire == NULL) {
-        return;
-    }
     if (!zd_sending_reset(wire->fd)) {
         zd_log(&wire->wires->server->log, ZD_LOG_DEBUG,
             "a connection cannot be reset: its client may miss it");
@@ -287,7 +282,7 @@ static struct taken take(struct zd_wire *wire, uint8_t *to, size_t len, int flag
     struct taken taken = {.is_fine = true};
     do {
         taken.n_asked = len - taken.n_kept;
-        taken.n = recvfrom(wire->fd, to + taken.n_kept, taken.n_asked, flags, NULL, NULL);
+        taken.n = recv(wire->fd, to + taken.n_kept, taken.n_asked, flags);
         if (taken.n <= 0) {
             break;
         }
@@ -342,16 +337,14 @@ static ssize_t read_wire(struct zd_wire *wire, void *to, size_t len, int flags)
     return 0;
 }
 
-/* In place of the C library's: a shared libmicrohttpd finds this one first, a static one is linked
- * to it. */
-ssize_t recv(int fd, void *buf, size_t n, int flags)
+ssize_t zd_wire_recv(int fd, void *to, size_t len, int flags)
 {
-    if (fd < 0) {
-        errno = EBADF;
+    struct zd_wire *wire = zd_descriptors_find(fd);
+    if (wire == NULL) {
+        errno = ECONNRESET; /* there was no memory for the wire */
         return -1;
     }
-    struct zd_wire *wire = zd_descriptors_find(fd);
-    return wire == NULL ? recvfrom(fd, buf, n, flags, NULL, NULL) : read_wire(wire, buf, n, flags);
+    return read_wire(wire, to, len, flags);
 }
 
 /* ---- sending ---- */
@@ -381,71 +374,52 @@ static void note_head(struct zd_wire *wire, size_t len)
     }
 }
 
-/* In place of the C library's, as recv() is. */
-ssize_t send(int fd, const void *buf, size_t n, int flags)
+ssize_t zd_wire_send(int fd, const void *bytes, size_t len, int flags)
 {
-    if (fd < 0) {
-        errno = EBADF;
-        return -1;
-    }
     struct zd_wire *wire = zd_descriptors_find(fd);
-    if (wire == NULL) {
-        return sendto(fd, buf, n, flags, NULL, 0);
-    }
-    note_head(wire, n);
-    return watch_reader(wire, n,
-        wire->omits_length ? zd_sending_without_length(fd, buf, n, flags)
-                           : sendto(fd, buf, n, flags, NULL, 0));
+    note_head(wire, len);
+    return watch_reader(wire, len,
+        wire->omits_length ? zd_sending_without_length(fd, bytes, len, flags)
+                           : send(fd, bytes, len, flags));
 }
 
-/* The same: a head and the body behind it. */
-ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+ssize_t zd_wire_sendmsg(int fd, const struct msghdr *message, int flags)
 {
-    const ssize_t n = zd_sending_message(fd, message, flags);
     struct zd_wire *wire = zd_descriptors_find(fd);
     size_t n_asked = 0;
-    for (size_t i = 0; wire != NULL && i < message->msg_iovlen; i++) {
+    for (size_t i = 0; i < message->msg_iovlen; i++) {
         n_asked += message->msg_iov[i].iov_len;
     }
-    if (wire == NULL) {
-        return n;
-    }
     note_head(wire, message->msg_iov[0].iov_len);
-    return watch_reader(wire, n_asked, n);
+    return watch_reader(wire, n_asked, sendmsg(fd, message, flags));
 }
 
-/* The same. libmicrohttpd takes a short count for a full socket and waits for an event. */
-ssize_t sendfile64(int out_fd, int in_fd, off64_t *offset, size_t count)
+/* libmicrohttpd takes a short count for a full socket and waits for an event. */
+ssize_t zd_wire_sendfile64(int fd, int from_fd, off64_t *offset, size_t count)
 {
-    const ssize_t n = zd_sending_file(out_fd, in_fd, offset, count);
-    struct zd_wire *wire = zd_descriptors_find(out_fd);
-    return wire == NULL ? n : watch_reader(wire, count, n);
+    return watch_reader(
+        zd_descriptors_find(fd), count, zd_sending_file(fd, from_fd, offset, count));
 }
 
 void zd_wire_begin_answer(struct zd_wire *wire)
 {
-    if (wire != NULL) {
-        wire->body_from = 0;
-    }
+    wire->body_from = 0;
 }
 
 bool zd_wire_is_full(const struct zd_wire *wire)
 {
-    return wire != NULL && wire->term == ZD_TERM_ANSWER;
+    return wire->term == ZD_TERM_ANSWER;
 }
 
 uint64_t zd_wire_body_bytes(const struct zd_wire *wire)
 {
-    const bool has_begun =
-        wire != NULL && wire->body_from > 0 && wire->sent_bytes > wire->body_from;
+    const bool has_begun = wire->body_from > 0 && wire->sent_bytes > wire->body_from;
     return has_begun ? wire->sent_bytes - wire->body_from : 0;
 }
 
 void zd_wire_omit_length(struct zd_wire *wire)
 {
-    if (wire != NULL) {
-        wire->omits_length = true;
-    }
+    wire->omits_length = true;
 }
 
 /* ---- connections ---- */
@@ -501,14 +475,11 @@ void zd_wire_close(struct zd_wire *wire)
 
 bool zd_wire_is_judged(const struct zd_wire *wire)
 {
-    return wire != NULL && wire->is_judged;
+    return wire->is_judged;
 }
 
 void zd_wire_answered(struct zd_wire *wire)
 {
-    if (wire == NULL) {
-        return;
-    }
     wire->n_answered++;
     wire->omits_length = false;
     wire->began_ns = 0;
@@ -529,7 +500,7 @@ void zd_wire_answered(struct zd_wire *wire)
 
 void zd_wire_pause(struct zd_wire *wire)
 {
-    if (wire != NULL && wire->phase == READING) {
+    if (wire->phase == READING) {
         wire->is_paused = true;
         stop_term(wire);
     }
@@ -537,7 +508,7 @@ void zd_wire_pause(struct zd_wire *wire)
 
 void zd_wire_go_on(struct zd_wire *wire)
 {
-    if (wire != NULL && wire->is_paused) {
+    if (wire->is_paused) {
         wire->is_paused = false;
         if (wire->phase == READING) {
             watch(wire);
@@ -547,7 +518,7 @@ void zd_wire_go_on(struct zd_wire *wire)
 
 void zd_wire_answer(struct zd_wire *wire, const struct zd_text *answer)
 {
-    if (wire != NULL && wire->phase == READING) {
+    if (wire->phase == READING) {
         give_last(wire, answer);
     }
 }

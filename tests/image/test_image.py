@@ -127,6 +127,15 @@ def test_the_program_needs_nothing_but_a_kernel():
     assert BINARY.stat().st_size < BYTES_MAX
 
 
+def test_it_leaves_the_c_librarys_calls_of_sockets_alone():
+    """The C library defines a call once, under several names; a program that replaces it brings a definition without them."""
+    lines = subprocess.run(["nm", BINARY], capture_output=True, text=True, check=True).stdout.splitlines()
+    at = {name: address for address, _, name in (line.rsplit(" ", 2) for line in lines)}
+    assert "zd_wire_recv" in at
+    for call, other in (("recv", "__recv"), ("send", "__send"), ("sendmsg", "__sendmsg"), ("sendfile64", "sendfile")):
+        assert at[call] == at[other] != at[f"zd_wire_{call}"]
+
+
 def test_without_its_symbols_it_leaves_room_in_an_image_of_10_mb(tmp_path):
     subprocess.run(["strip", "-o", tmp_path / "zarrd", BINARY], check=True)
     assert (tmp_path / "zarrd").stat().st_size < STRIPPED_BYTES_MAX

@@ -84,18 +84,6 @@ void zd_front_free(struct zd_front *front)
     }
 }
 
-/* ---- server/front/wire.c: nothing is judged ---- */
-
-ssize_t recv(int fd, void *buf, size_t n, int flags)
-{
-    return recvfrom(fd, buf, n, flags, NULL, NULL);
-}
-
-ssize_t send(int fd, const void *buf, size_t n, int flags)
-{
-    return sendto(fd, buf, n, flags, NULL, 0);
-}
-
 /* ---- server/request/connection.h ---- */
 
 const char *zd_connection_header(const struct zd_request *req, const char *name)
