@@ -18,6 +18,9 @@
 #include "core/base/hash.h"
 #include "core/base/num.h"
 #include "server/front/exchange.h"
+#include "server/front/exchange_head.h"
+#include "server/front/exchange_record.h"
+#include "server/front/exchange_watch.h"
 #include "server/front/expiry.h"
 #include "server/front/listen.h"
 #include "server/front/reply_cache.h"
@@ -60,10 +63,10 @@ static enum MHD_Result queue(struct zd_exchange *exchange)
         memcpy(now->response_id, now->id, ZD_FRONT_MADE_ID_LEN);
     }
     if (now->length_is_unknown || now->access.http_status == MHD_HTTP_NOT_MODIFIED) {
-        zd_wire_omit_length(zd_exchange_wire(now->connection));
+        zd_wire_omit_length(zd_wire_of(now->connection));
     }
     zd_exchange_audit(exchange);
-    zd_wire_begin_answer(zd_exchange_wire(now->connection));
+    zd_wire_begin_answer(zd_wire_of(now->connection));
     now->is_given = true;
     const enum MHD_Result result =
         MHD_queue_response(now->connection, now->access.http_status, now->response);
@@ -207,7 +210,7 @@ static enum MHD_Result judge(struct zd_exchange *exchange)
 static enum MHD_Result begin(struct zd_exchange *exchange, const char *method)
 {
     struct zd_request *req = &exchange->request;
-    if (!zd_wire_is_judged(zd_exchange_wire(exchange->now.connection))) {
+    if (!zd_wire_is_judged(zd_wire_of(exchange->now.connection))) {
         zd_log(&req->server->log, ZD_LOG_ERROR,
             "libmicrohttpd has read a request without zarrd's guard; zarrd refuses it");
         return MHD_NO;
@@ -322,7 +325,7 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
     (void)cls;
     struct zd_exchange *exchange = *con_cls;
     *con_cls = NULL;
-    zd_wire_answered(zd_exchange_wire(connection));
+    zd_wire_answered(zd_wire_of(connection));
     if (exchange != NULL) {
         zd_exchange_end(exchange, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
     }
@@ -518,6 +521,7 @@ static enum zd_status open_front(struct zd_front *front, struct zd_error *err)
     struct zd_server *server = front->server;
     const struct zd_config *config = server->config;
     zd_exchange_init_front(front);
+    zd_exchange_watch_init(front);
     zd_expiry_init_front(front);
     zd_reply_cache_init(front, server->memory.metadata_bytes / KEPT_PART);
     ZD_TRY(
@@ -600,6 +604,7 @@ void zd_front_close(struct zd_front *front)
         }
     }
     zd_exchange_close_front(front);
+    zd_exchange_watch_close(front);
     zd_expiry_close_front(front);
     zd_wires_close(front->wires);
 }
@@ -614,6 +619,7 @@ void zd_front_free(struct zd_front *front)
     }
     zd_free(front->listener);
     zd_exchange_done_front(front);
+    zd_exchange_watch_done(front);
     zd_wires_free(front->wires);
     zd_cache_done(&front->prepared);
     zd_response_done(front);

@@ -1,5 +1,6 @@
-/* The life of an exchange: from the target of a request to the line in the log; its turns, sleep,
- * deadline and hang-up. Thread: loop. */
+/* The life of an exchange: from the target of a request to its end; its turns and its sleep.
+ * exchange_head.h reads the head, exchange_watch.h ends what takes too long, and exchange_record.h
+ * writes the line in the log. Thread: loop. */
 #ifndef ZD_FRONT_EXCHANGE_H
 #define ZD_FRONT_EXCHANGE_H
 
@@ -8,9 +9,6 @@
 /** Begin with a target. @return NULL: no memory */
 struct zd_exchange *zd_exchange_begin(
     struct zd_front *front, const char *target, struct MHD_Connection *connection);
-
-/** The head is there: set method, conditions, what is accepted, and id. @retval ZD_NO_MEMORY */
-ZD_RESULT zd_exchange_read_head(struct zd_exchange *exchange, const char *method);
 
 /** The connection is done with it: count and log the request, and keep the memory for another.
  * @param was_sent the answer was sent whole */
@@ -25,24 +23,17 @@ bool zd_exchange_is_storing(const struct zd_exchange *exchange);
 /** Run the request's steps for the first time. */
 void zd_exchange_start(struct zd_exchange *exchange);
 
-/** Before the answer leaves: what has become of a change is recorded
- * (server/request/access/audit.h). */
-void zd_exchange_audit(struct zd_exchange *exchange);
-
 /** Forget the response: the connection has a reference of its own. */
 void zd_exchange_drop_response(struct zd_exchange *exchange);
 
 /** Forget what has come of a body that was to come whole. */
 void zd_exchange_drop_body(struct zd_exchange *exchange);
 
-/** Set the lists and timers of a front up. */
+/** Set up the lists and the idle handle of a front. */
 void zd_exchange_init_front(struct zd_front *front);
 
-/** Close the timers; the loop must turn once more before the front is freed. */
+/** Close the idle handle; the loop must turn once more before the front is freed. */
 void zd_exchange_close_front(struct zd_front *front);
-
-/** The wire of a connection that has sent a request. */
-struct zd_wire *zd_exchange_wire(struct MHD_Connection *connection);
 
 /**
  * The connection sleeps until zd_connection_wake, at most http.request_ms.

@@ -14,7 +14,7 @@
 static void end_answer(struct zd_exchange *exchange)
 {
     struct zd_request *req = &exchange->request;
-    struct zd_wire *wire = zd_exchange_wire(exchange->now.connection);
+    struct zd_wire *wire = zd_wire_of(exchange->now.connection);
     const bool may_end = req->stream.may_end && !zd_wire_is_full(wire);
     if (req->stream.state == ZD_STREAM_CUT) {
         zd_wire_cut(wire); /* the library learns of it when its client reads, and may never */

@@ -10,6 +10,7 @@
 #include "server/front/caching.h"
 #include "server/front/reply_cache.h"
 #include "server/front/response.h"
+#include "server/front/response_headers.h"
 #include "server/front/exchange.h"
 #include "server/front/expiry.h"
 #include "server/front/sending.h"
@@ -47,8 +48,8 @@ static enum zd_next cut(struct zd_request *req, const struct zd_problem *problem
     const bool is_streamed = zd_stream_is_open(&req->stream);
     struct zd_exchange_now *now = &zd_front_exchange(req)->now;
     struct zd_access *access = &now->access;
-    const uint64_t n_sent = is_streamed ? req->stream.taken_bytes
-                                        : zd_wire_body_bytes(zd_exchange_wire(now->connection));
+    const uint64_t n_sent =
+        is_streamed ? req->stream.taken_bytes : zd_wire_body_bytes(zd_wire_of(now->connection));
     access->problem_code = zd_problem_kind(problem->code)->code;
     zd_log(&req->server->log, ZD_LOG_WARNING, "%s %.200s: cut after %llu bytes: %s: %s",
         req->method, req->shown, (unsigned long long)n_sent, access->problem_code,

@@ -16,6 +16,8 @@
 #include "core/base/num.h"
 #include "server/front/cors.h"
 #include "server/front/response.h"
+#include "server/front/response_form.h"
+#include "server/front/response_headers.h"
 #include "server/http/accept.h"
 #include "server/request/handler.h"
 #include "server/request/identity.h"

@@ -9,13 +9,14 @@
 #include "server/front/wire.h"
 
 #include <errno.h>
+#include <microhttpd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "core/base/num.h"
 #include "server/front/descriptors.h"
-#include "server/front/response.h"
+#include "server/front/response_bytes.h"
 #include "server/front/sending.h"
 #include "server/front/wires.h"
 #include "server/http/credential.h"
@@ -471,6 +472,11 @@ void zd_wire_close(struct zd_wire *wire)
         zd_descriptors_remove(wire->fd);
         zd_free(wire);
     }
+}
+
+struct zd_wire *zd_wire_of(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
 bool zd_wire_is_judged(const struct zd_wire *wire)

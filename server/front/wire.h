@@ -38,6 +38,9 @@ ssize_t zd_wire_sendfile64(int fd, int from_fd, off64_t *offset, size_t count);
 struct zd_wire *zd_wire_open(struct zd_wires *wires, int fd);
 void zd_wire_close(struct zd_wire *wire); /* accepts NULL */
 
+/** The wire of a connection that has sent a request. */
+struct zd_wire *zd_wire_of(struct MHD_Connection *connection);
+
 /** Whether bytes have passed the guard: else the library reads in another way, and none of it can
  * be trusted. */
 bool zd_wire_is_judged(const struct zd_wire *wire);

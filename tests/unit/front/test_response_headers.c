@@ -1,5 +1,6 @@
-/* server/front/response: every header that is answered has a row, and browsers may read ours. */
-#include "server/front/response.h"
+/* server/front/response_headers.headers: every header that is answered has a row, and browsers may
+ * read ours. */
+#include "server/front/response_headers.h"
 
 #include <string.h>
 
