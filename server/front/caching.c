@@ -1,4 +1,4 @@
-/* Whether caches may keep an answer, and for whom. */
+/* Tells caches whether they may keep an answer, and for which clients. */
 #include "server/front/caching.h"
 
 #include <assert.h>
@@ -65,8 +65,8 @@ static void add_private(struct zd_text *to, const char *control)
     }
 }
 
-/* A client that sends a credential may get less than others, or more. Its answer is its own,
- * whatever a setting says of the dataset. */
+/* A client that sends a credential may get less than others, or more. Its answer belongs to it
+ * alone, whatever the dataset's settings say. */
 static void add_control(
     const struct zd_request *req, const char *control, struct MHD_Response *response)
 {

@@ -1,5 +1,5 @@
-/* Whether caches may keep an answer, and for whom: the headers Cache-Control and Vary of every
- * answer. Thread: loop. */
+/* Tells caches whether they may keep an answer, and for which clients: the headers Cache-Control
+ * and Vary of every answer. Thread: loop. */
 #ifndef ZD_FRONT_CACHING_H
 #define ZD_FRONT_CACHING_H
 

@@ -1,4 +1,4 @@
-/* How many connections there are, and how many each client address has. */
+/* Counts connections, of all clients and of each client address. */
 #include "server/front/connection_limits.h"
 
 #include "core/base/own.h"

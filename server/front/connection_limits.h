@@ -1,4 +1,4 @@
-/* How many connections there are, and how many each client address has: those beyond a limit are
+/* Counts connections, of all clients and of each client address. A connection beyond a limit is
  * accepted too, a few at a time, and refused with an answer. Thread: loop. */
 #ifndef ZD_FRONT_CONNECTION_LIMITS_H
 #define ZD_FRONT_CONNECTION_LIMITS_H
@@ -21,7 +21,7 @@ struct zd_connection_limits {
     uint64_t n_surplus;
 };
 
-/** One connection, embedded in what holds it. */
+/** A connection, embedded in its owner. */
 struct zd_visit {
     struct zd_connection_limit *visitor; /* NULL: not counted, for want of memory */
     bool is_surplus;
@@ -30,19 +30,19 @@ struct zd_visit {
 /** Which client an address belongs to. @param address NULL: a Unix socket */
 void zd_connection_limits_peer(const struct sockaddr *address, struct zd_peer *ret_peer);
 
-/** Whose connection it is; AF_UNSPEC if that cannot be known. */
+/** Read the address of a connection's client; AF_UNSPEC if it cannot be known. */
 void zd_connection_limits_read(int fd, struct sockaddr_storage *ret_client);
 
-/** Whether an address is that of a trusted proxy, which has clients of its own. */
+/** Whether an address belongs to a trusted proxy, which has clients of its own. */
 bool zd_connection_limits_is_trusted(
     const struct zd_connection_limits *visitors, const struct sockaddr *address);
 
-/** Whether one connection more may be accepted, within the limits or to be refused with an answer.
- */
+/** Whether one more connection may be accepted, be it to be refused with an answer. */
 bool zd_connection_limits_may_come(
     const struct zd_connection_limits *visitors, const struct sockaddr *address);
 
-/** It was accepted. @return the code of its problem (overloaded, rate_limited); NULL: none */
+/** Count a connection that was accepted. @return the code of its problem (overloaded,
+ * rate_limited); NULL: none */
 const char *zd_connection_limits_enter(
     struct zd_connection_limits *visitors, const struct sockaddr *address, struct zd_visit *visit);
 void zd_connection_limits_leave(

@@ -1,4 +1,4 @@
-/* Whose web pages may read an answer (Fetch, CORS protocol). */
+/* Names the origin whose web pages may read an answer (Fetch, CORS protocol). */
 #include "server/front/cors.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Whose web pages may read an answer (Fetch, CORS protocol). Thread: loop. */
+/* Names the origin whose web pages may read an answer (Fetch, CORS protocol). Thread: loop. */
 #ifndef ZD_FRONT_CORS_H
 #define ZD_FRONT_CORS_H
 

@@ -40,7 +40,7 @@
 #include "server/runtime/server.h"
 
 #define RUNS_IN_A_ROW     8   /* before the loop's other work gets its turn */
-#define SPARE_FILES       320 /* that are not connections, or those beyond the limit */
+#define SPARE_FILES       320 /* for other files, and for connections beyond the limit */
 #define LEAST_CONNECTIONS 16
 #define FILES_EACH        2          /* the socket, and the file that is sent through it */
 #define MEMORY_PART       4          /* one part of the memory is for connections, at most, */
@@ -98,7 +98,8 @@ static enum zd_next step_refuse_long(struct zd_request *req)
     return zd_respond_error(req, "too_large", &err);
 }
 
-/* Whether the steps run now, a refusal among them; else the body is to come whole. */
+/* Begins a body. @return whether the steps run now, a refusal among them; else all of the body
+ * comes first */
 static bool begin_upload(struct zd_request *req)
 {
     struct zd_upload *upload = &req->upload;
@@ -112,7 +113,8 @@ static bool begin_upload(struct zd_request *req)
     return true;
 }
 
-/* The steps have run, or the connection was woken, and nothing of the body was read yet. */
+/* Goes on when the steps have run, or the connection was woken, and nothing of the body was read
+ * yet. */
 static enum MHD_Result leave_head(struct zd_exchange *exchange)
 {
     struct zd_upload *upload = &exchange->request.upload;
@@ -177,7 +179,7 @@ static enum MHD_Result on_upload(struct zd_exchange *exchange, const char *bytes
 
 /* ---- all requests ---- */
 
-/* Still within the first call for a request, or within the one after a sleep that repeats it. */
+/* Judges the request within its first call, or within the call after a sleep that repeats it. */
 static enum MHD_Result judge(struct zd_exchange *exchange)
 {
     struct zd_request *req = &exchange->request;
@@ -205,8 +207,8 @@ static enum MHD_Result judge(struct zd_exchange *exchange)
     return leave_head(exchange);
 }
 
-/* The first call for a request: its head is there. An answer given now would end the connection;
- * the call that follows has the whole request, or a part of its body. */
+/* Takes the first call for a request: its head is there. An answer given now would end the
+ * connection; the next call has the whole request, or a part of its body. */
 static enum MHD_Result begin(struct zd_exchange *exchange, const char *method)
 {
     struct zd_request *req = &exchange->request;
@@ -222,7 +224,7 @@ static enum MHD_Result begin(struct zd_exchange *exchange, const char *method)
     return zd_client_find(req) == ZD_OK ? judge(exchange) : MHD_NO;
 }
 
-/* The whole request is there: it was refused, has a prepared answer, or its steps run. */
+/* Takes the whole request: it was refused, has a prepared answer, or its steps run. */
 static enum MHD_Result finish(struct zd_exchange *exchange)
 {
     struct zd_request *req = &exchange->request;
@@ -354,8 +356,8 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **s
 static void on_idle(uv_idle_t *idle);
 static void on_timer(uv_timer_t *timer);
 
-/* Its sockets are edge-triggered: after every run its timeout says whether ready work is left, and
- * ignoring that stalls connections. */
+/* Runs libmicrohttpd until it has nothing to do. Its sockets are edge-triggered: after every run
+ * its timeout says whether ready work is left. Ignoring that stalls connections. */
 static void run(struct zd_listener *listener)
 {
     for (int i = 0; i < RUNS_IN_A_ROW; i++) {
@@ -478,7 +480,7 @@ static enum zd_status listen_on(
 
 /* ---- the whole ---- */
 
-/* As many as there is memory for. */
+/* Allows as many connections as there is memory for. */
 static uint64_t connections_of_memory(struct zd_server *server, uint64_t n_wished)
 {
     const uint64_t bytes = server->memory.bytes / MEMORY_PART;
@@ -494,8 +496,8 @@ static uint64_t connections_of_memory(struct zd_server *server, uint64_t n_wishe
     return n;
 }
 
-/* As many as are configured, if the system gives that many descriptors and there is memory for
- * them: at the limit they wait to be accepted, and nothing spins. */
+/* Allows as many connections as are configured, if the system gives enough descriptors and there is
+ * memory for them. At the limit, connections wait to be accepted, and nothing spins. */
 static uint64_t connections_max(struct zd_server *server)
 {
     const uint64_t n_wished =
@@ -598,7 +600,7 @@ void zd_front_close(struct zd_front *front)
             uv_close((uv_handle_t *)&listener->again, NULL);
         }
         if (listener->daemon != NULL) {
-            (void)MHD_run(listener->daemon); /* what was just answered goes out */
+            (void)MHD_run(listener->daemon); /* send the last answers */
             MHD_stop_daemon(listener->daemon);
             listener->daemon = NULL;
         }

@@ -1,4 +1,4 @@
-/* The wires of this thread's connections by descriptor. */
+/* Finds the wires of this thread's connections by descriptor. */
 #include "server/front/descriptors.h"
 
 #include <assert.h>

@@ -132,7 +132,7 @@ bool zd_exchange_is_storing(const struct zd_exchange *exchange)
 
 /* ---- turns ---- */
 
-/* One at a time: other sockets and answers come in between. */
+/* Runs one turn: other sockets and answers come in between. */
 static void on_turn(uv_idle_t *idle)
 {
     struct zd_front *front = idle->data;

@@ -16,7 +16,8 @@
 
 /* ---- the target ---- */
 
-/* From here on the target is that of the resource, and a key of what is kept. */
+/* Takes token and signature out of the target. From here on it names the resource, and caches use
+ * it as a key. */
 enum zd_status zd_exchange_take_target(struct zd_exchange *exchange, const char *target)
 {
     struct zd_request *req = &exchange->request;
@@ -36,7 +37,7 @@ enum zd_status zd_exchange_take_target(struct zd_exchange *exchange, const char 
 
 /* ---- the headers ---- */
 
-/* Lines of one list are one list (RFC 9110, 5.3). Few clients send several: the first is borrowed
+/* Joins the lines of one list (RFC 9110, 5.3). Few clients send several: the first line is borrowed
  * as it is. */
 static void add_line(const char **place, struct zd_text *list, const char *value)
 {
@@ -91,7 +92,7 @@ static void note_proxy(struct zd_client *client, const char *name)
     }
 }
 
-/* One pass over the headers: looking each one up would walk the list as many times. */
+/* Reads all headers in one pass: looking each one up would walk the list as many times. */
 static enum MHD_Result on_header(
     void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
 {
@@ -119,14 +120,14 @@ static enum MHD_Result on_header(
 
 /* ---- the whole head ---- */
 
-/* The token of an Authorization: one that was pasted into the target, too, is known by it. */
+/* The token of an Authorization. A token that was pasted into the target too is found by it. */
 static struct zd_span sent_credential(const struct zd_request *req)
 {
     return req->authorization == NULL ? (struct zd_span){.len = 0}
                                       : zd_credential_of_bearer(req->authorization);
 }
 
-/* Log, traces and audit file have the target without whatever looks like a credential. */
+/* Hides everything that looks like a credential from log, traces and audit file. */
 static void show_target(struct zd_exchange *exchange)
 {
     struct zd_request *req = &exchange->request;
@@ -138,7 +139,7 @@ static void show_target(struct zd_exchange *exchange)
     req->shown = hides ? memory->shown.at : req->target;
 }
 
-/* The client's id when it is well formed, else one of ours. */
+/* Takes the client's id when it is well formed; else makes one. */
 static void take_id(struct zd_exchange *exchange)
 {
     static const char allowed[] =
@@ -156,7 +157,7 @@ static void take_id(struct zd_exchange *exchange)
     zd_response_make_id(exchange->front, now->id);
 }
 
-/* Whoever traces the request, stores learn it. */
+/* Begins the trace that the request's stores get, or passes on the trace of the client. */
 static void take_trace(struct zd_exchange *exchange)
 {
     struct zd_exchange_now *now = &exchange->now;

@@ -8,7 +8,7 @@
  */
 ZD_RESULT zd_exchange_take_target(struct zd_exchange *exchange, const char *target);
 
-/** The head is there: set method, conditions, what is accepted, and id. @retval ZD_NO_MEMORY */
+/** Read the head: set method, conditions, accepted forms, and id. @retval ZD_NO_MEMORY */
 ZD_RESULT zd_exchange_read_head(struct zd_exchange *exchange, const char *method);
 
 #endif

@@ -59,7 +59,7 @@ static const char *shown_path(struct zd_exchange *exchange)
     return hides ? memory->node.at : req->path;
 }
 
-/* What the log, the metrics and traces learn of the request. */
+/* Tells the log, the metrics and traces about the request. */
 static void tell(struct zd_exchange *exchange)
 {
     struct zd_server *server = exchange->front->server;

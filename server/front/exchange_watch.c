@@ -1,4 +1,4 @@
-/* Ends what exchanges wait for when their client hangs up, or their deadline passes. */
+/* Ends the waits of an exchange when its client hangs up, or its deadline passes. */
 #include "server/front/exchange_watch.h"
 
 #include <poll.h>
@@ -27,7 +27,8 @@ static void hung_up(struct zd_exchange *exchange)
     zd_connection_wake(req);
 }
 
-/* The sockets of all that sleep, in the order of the list; without memory, of the first of them. */
+/* Gathers the sockets of all sleeping exchanges, in the order of the list; without memory, the
+ * first of them. */
 static size_t gather_sockets(struct zd_front *front)
 {
     const struct zd_list *waiting = &front->waiting.running;
@@ -52,8 +53,9 @@ static size_t gather_sockets(struct zd_front *front)
     return i;
 }
 
-/* libmicrohttpd does not watch connections that sleep: one system call looks at all of them. A
- * client that will send no more is taken to be gone: whether it still reads cannot be known. */
+/* Finds clients that have hung up: libmicrohttpd does not watch sleeping connections, so one system
+ * call looks at all of them. A client that will send no more counts as gone: nobody can know
+ * whether it still reads. */
 static void on_hangup_timer(uv_timer_t *timer)
 {
     struct zd_front *front = timer->data;
@@ -77,7 +79,8 @@ static void on_hangup_timer(uv_timer_t *timer)
 
 /* ---- deadlines ---- */
 
-/* What is being stored cannot be taken back: the request waits for the outcome. */
+/* Gives a change that is being stored more time: it cannot be withdrawn, so the request waits for
+ * the outcome. */
 static bool waits_on(struct zd_exchange *exchange)
 {
     struct zd_front *front = exchange->front;

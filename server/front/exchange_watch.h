@@ -1,5 +1,5 @@
-/* Ends what exchanges wait for when their client hangs up, or their deadline passes: of those that
- * sleep (zd_exchange_suspend). Thread: loop. */
+/* Ends the waits of sleeping exchanges (zd_exchange_suspend) when their clients hang up, or their
+ * deadlines pass. Thread: loop. */
 #ifndef ZD_FRONT_EXCHANGE_WATCH_H
 #define ZD_FRONT_EXCHANGE_WATCH_H
 

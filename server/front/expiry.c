@@ -1,4 +1,4 @@
-/* What ends with the credential that allowed it. */
+/* Ends answers and changes when the credential that allowed them expires. */
 #include "server/front/expiry.h"
 
 #include "server/front/exchange.h"
@@ -10,7 +10,8 @@
 
 #define LOOK_MS 1000
 
-/* What is in the window, in libmicrohttpd's buffer and in the kernel's goes with the connection. */
+/* Ends an answer. The bytes in the window, in libmicrohttpd's buffer and in the kernel go with the
+ * connection. */
 static void end_answer(struct zd_exchange *exchange)
 {
     struct zd_request *req = &exchange->request;
@@ -70,8 +71,8 @@ void zd_expiry_check(struct zd_exchange *exchange)
     }
 }
 
-/* An answer that leaves, or a body that comes, is also looked at piece by piece: this is for
- * clients that neither read nor send. */
+/* Looks at exchanges whose clients neither read nor send. An answer that leaves, or a body that
+ * comes, is also looked at piece by piece. */
 static void on_look(uv_timer_t *timer)
 {
     struct zd_front *front = timer->data;

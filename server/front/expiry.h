@@ -1,5 +1,5 @@
-/* What ends with the credential that allowed it: an answer that is still being sent, and a change
- * whose body still comes. Thread: loop. */
+/* Ends an answer that is still being sent, and a change whose body still comes, when the credential
+ * that allowed them expires. Thread: loop. */
 #ifndef ZD_FRONT_EXPIRY_H
 #define ZD_FRONT_EXPIRY_H
 
@@ -9,10 +9,10 @@
 void zd_expiry_watch(struct zd_exchange *exchange);
 
 /**
- * When the exchange's identity is over, nothing more of its answer leaves: the connection is reset,
- * or a body that may end anywhere ends here if its client keeps up. A change whose body still comes
- * is answered with 401, and nothing of it is stored. What is being stored, and an answer that has
- * not begun, go on.
+ * When the exchange's identity is over, nothing more of its answer leaves: the connection is reset.
+ * A body that may end anywhere ends here instead, if its client keeps up. A change whose body still
+ * comes is answered with 401, and nothing of it is stored. A change that is being stored, and an
+ * answer that has not begun, go on.
  */
 void zd_expiry_check(struct zd_exchange *exchange);
 

@@ -1,4 +1,4 @@
-/* What the front consists of: sockets, exchanges and prepared answers. Thread: loop. */
+/* The parts of the front: sockets, exchanges and prepared answers. Thread: loop. */
 #ifndef ZD_FRONT_FRONT_H
 #define ZD_FRONT_FRONT_H
 
@@ -44,7 +44,7 @@ struct zd_exchange_memory {
     struct sockaddr_storage client;      /* of a proxy's client; set for the log */
 };
 
-/** What an exchange knows of its present request; zeroed before the next one. */
+/** The state of an exchange's present request; zeroed before the next request. */
 struct zd_exchange_now {
     struct MHD_Connection *connection;
     const char *sent_id;           /* X-Request-Id as sent, or NULL */
@@ -62,7 +62,7 @@ struct zd_exchange_now {
     bool length_is_unknown;  /* of an answer to HEAD */
     bool is_suspended;       /* the connection sleeps until zd_connection_wake */
     bool has_begun;          /* the head was seen */
-    bool is_judged;          /* who asks is known */
+    bool is_judged;          /* the client's credential was looked up */
     bool has_started;        /* the steps run */
     bool has_left;           /* the client is gone: send nothing more */
     bool is_given;           /* the connection has the answer */
@@ -72,7 +72,7 @@ struct zd_exchange_now {
     char traceparent[ZD_TRACEPARENT_BYTES];
 };
 
-/** One request with its answer, and the connection that both go through. */
+/** A request with its answer, and the connection that carries both. */
 struct zd_exchange {
     struct zd_request request;
     struct zd_front *front;      /* borrowed */
@@ -90,7 +90,7 @@ static inline struct zd_exchange *zd_front_exchange(const struct zd_request *req
     return ZD_CONTAINER(req, struct zd_exchange, request);
 }
 
-/** One address to listen on. */
+/** An address to listen on. */
 struct zd_listener {
     struct zd_front *front;
     struct MHD_Daemon *daemon; /* NULL: not running */
@@ -104,19 +104,19 @@ struct zd_listener {
     uint16_t port;
 };
 
-/** What server->front is. */
+/** The front of a server: server->front. */
 struct zd_front {
     struct zd_server *server;
     struct zd_listener *listener; /* n_listeners of them; owned */
     size_t n_listeners;
     uint64_t n_connections_max;  /* of all listeners together */
-    struct zd_wires *wires;      /* what comes in on the connections; owned */
+    struct zd_wires *wires;      /* of all connections; owned */
     struct zd_list spare;        /* struct zd_exchange: to be used again */
-    struct zd_deadlines waiting; /* of struct zd_exchange: those that sleep */
+    struct zd_deadlines waiting; /* of struct zd_exchange: sleeping exchanges */
     uv_timer_t hangup;           /* while there are any: finds the clients that have left */
     struct pollfd *socket;       /* room for n_sockets_max of theirs; owned */
     size_t n_sockets_max;
-    struct zd_list watched;         /* struct zd_exchange: those with an identity */
+    struct zd_list watched;         /* struct zd_exchange: exchanges with an identity */
     uv_timer_t look;                /* at their identities, while there are any */
     struct zd_list turns;           /* struct zd_exchange: they go on when the loop has turned */
     uv_idle_t next_turn;            /* while there are any */
@@ -145,14 +145,14 @@ void zd_front_run_soon(struct zd_front *front, const struct MHD_Daemon *daemon);
 /** Accept the connections that wait for it, and no new ones; requests under way go on. */
 void zd_front_drain(struct zd_front *front);
 
-/** Whether all that clients have sent is answered, as far as it has come. */
+/** Whether every request that has come is answered. */
 bool zd_front_is_idle(const struct zd_front *front);
 
-/** How many closed connections are held since zd_front_drain, because their clients may not have
- * all. Those that have and do not hang up are let go after linger_ms. */
+/** Count the closed connections that are held since zd_front_drain: their clients may not have the
+ * whole answer. A client that has it and does not hang up is let go after linger_ms. */
 size_t zd_front_look_parting(struct zd_front *front, uint64_t linger_ms);
 
-/** Let go of them. @return how many of their clients do not have all of their answer */
+/** Let all of them go. @return how many of their clients do not have the whole answer */
 size_t zd_front_end_parting(struct zd_front *front);
 
 /** End every connection and request; the loop must turn once more before zd_front_free. */

@@ -18,8 +18,8 @@ struct parting {
     int fd; /* owned: the socket lives on when the library has closed its descriptor */
 };
 
-/* The kernel counts our end of the connection behind the last byte: who has acknowledged that has
- * all. Over: nobody is there any more. */
+/* The kernel counts the end of the connection as one byte behind the last one: a client that has
+ * acknowledged it has the whole answer. OVER: the client has gone. */
 enum reach { SENDING, TAKEN, OVER };
 
 static enum reach reach_of(int fd)

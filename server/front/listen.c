@@ -71,7 +71,7 @@ enum zd_status zd_listen_bind(
     return ZD_OK;
 }
 
-/* Their clients may have sent requests, and would be reset. */
+/* Accepts the connections that wait: their clients may have sent requests, and would be reset. */
 static void accept_waiting(struct MHD_Daemon *daemon)
 {
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_LISTEN_FD);

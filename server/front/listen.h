@@ -13,7 +13,7 @@
 ZD_RESULT zd_listen_bind(
     struct zd_listener *listener, const char *address, int *ret_fd, struct zd_error *err);
 
-/** Accept the connections that wait, and no more. Accepts a listener whose daemon does not run. */
+/** Accept the connections that wait, and no more. The daemon of the listener need not run. */
 void zd_listen_end(struct zd_listener *listener);
 
 #endif

@@ -1,4 +1,5 @@
-/* What handlers answer with (server/request/respond.h), as responses of libmicrohttpd. */
+/* Makes responses of libmicrohttpd from the answers of handlers: it implements
+ * server/request/respond.h. */
 #include "server/request/respond.h"
 
 #include <microhttpd.h>
@@ -42,7 +43,8 @@ static void add_to_answer(struct zd_request *req, const char *name, const char *
     }
 }
 
-/* The head has been sent: all that remains is to show that the body is not whole. */
+/* Cuts the answer off: its head has been sent, so the client can only see that the body is not
+ * whole. */
 static enum zd_next cut(struct zd_request *req, const struct zd_problem *problem)
 {
     const bool is_streamed = zd_stream_is_open(&req->stream);
@@ -60,8 +62,8 @@ static enum zd_next cut(struct zd_request *req, const struct zd_problem *problem
     return ZD_DONE;
 }
 
-/* What would be allowed; also where a step finds out that nothing can be written (RFC 9110,
- * 15.5.6). */
+/* Adds the methods that the route allows, or the credential that it asks for. A step may find out
+ * late that nothing can be written (RFC 9110, 15.5.6). */
 static void add_allowed(
     struct zd_request *req, const struct zd_problem *problem, const struct zd_problem_kind *kind)
 {
@@ -300,11 +302,12 @@ static void reset_connection(const struct zd_request *req)
         zd_front_exchange(req)->now.connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (!zd_sending_reset(info->connect_fd)) {
         zd_log(&req->server->log, ZD_LOG_DEBUG,
-            "a connection cannot be reset: its client may miss it");
+            "cannot reset the connection: the client may mistake a truncated answer for a complete "
+            "one");
     }
 }
 
-/* The next bytes of a streamed body; none at present: the connection sleeps. */
+/* Gives the next bytes of a streamed body. When there are none, the connection sleeps. */
 static ssize_t read_stream(void *cls, uint64_t position, char *to, size_t len_max)
 {
     (void)position;

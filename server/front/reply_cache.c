@@ -1,13 +1,14 @@
-/* Prepared answers: what they hold, which requests share one, and how they are given.
+/* Prepared answers: their parts, their keys, and how requests get them.
  *
  *     target -> answer --+-- plain: response, body, tag
  *                        +-- gzip:  made from it when the first client asks, by one job
  *                        +-- zstd:  likewise
  *
  * A part of a large object is kept by itself, under its target and the Range header that asked for
- * it. Of an object whose body no request has asked for, the head alone is kept, for 304s. Where the
- * route depends on who asks, or the answer leaves out what he may not see, so does the key. An
- * answer that is not put under its target lives as long as the request that it is for. */
+ * it. While no request has asked for the body of an object, its head alone is kept, for 304s. Where
+ * the route depends on the client, or the answer leaves out things that the client may not see, the
+ * key has the client's identity. An answer that is not put under its target lives as long as its
+ * request. */
 #include "server/front/reply_cache.h"
 
 #include <microhttpd.h>
@@ -107,8 +108,8 @@ struct sharing {
     const char *origin; /* requests of the pages of that origin, which the answer names; or NULL */
 };
 
-/* A key cut short would be that of other requests. @param ret_key borrowed until the scratch text
- * is used again */
+/* Makes the key whole: a short one would be the key of other requests. @param ret_key borrowed
+ * until the scratch text is used again */
 static enum zd_status key_of(
     const struct zd_request *req, struct sharing sharing, struct zd_span *ret_key)
 {
@@ -160,7 +161,8 @@ static struct zd_prepared *find_under(const struct zd_request *req, struct shari
     return found == NULL ? NULL : ZD_CONTAINER(found, struct zd_prepared, entry.map);
 }
 
-/* What is in the table for a request, or for the part it asks for; NULL: nothing. Borrowed. */
+/* Finds the prepared answer of a request, or of the part that it asks for; NULL: there is none.
+ * Borrowed. */
 static struct zd_prepared *find(const struct zd_request *req, bool is_part)
 {
     struct sharing sharing = {
@@ -178,7 +180,7 @@ static struct zd_prepared *find(const struct zd_request *req, bool is_part)
     return prepared;
 }
 
-/* In place of an older one; without memory it stays outside. */
+/* Puts the answer in place of an older one; without memory it stays outside. */
 static void put(const struct zd_request *req, struct zd_prepared *prepared)
 {
     struct zd_cache *cache = &req->server->front->prepared;
@@ -351,7 +353,7 @@ static enum zd_next want_form(struct zd_request *req)
     return ZD_WAIT;
 }
 
-/* Answers in the wanted form, or plain when that could not be made. */
+/* Answers in the wanted form, or in the plain form when the other could not be made. */
 static enum zd_next step_form(struct zd_request *req)
 {
     const struct zd_reply_cache_want *want = want_of(req);
@@ -395,9 +397,9 @@ void zd_reply_cache_release(struct zd_request *req)
     want_of(req)->prepared = NULL;
 }
 
-/* ---- what handlers answer ---- */
+/* ---- answers of handlers ---- */
 
-/* @param rep NULL: what is trusted is valid */
+/* @param rep NULL: a trusted answer is valid */
 static bool is_valid(const struct zd_request *req, const struct zd_prepared *prepared,
     const struct zd_representation *rep)
 {
@@ -414,7 +416,7 @@ static bool is_valid(const struct zd_request *req, const struct zd_prepared *pre
                (owner->n_changes == prepared->n_changes && zd_dataset_was_seen(owner)));
 }
 
-/* Without a body it is good for a 304, with an id of the length that it has. */
+/* An answer without a body is good for a 304; its id has the length that it has. */
 static bool suffices(const struct zd_request *req, const struct zd_prepared *prepared)
 {
     const struct zd_form *plain = &prepared->form[ZD_PLAIN];
@@ -423,7 +425,8 @@ static bool suffices(const struct zd_request *req, const struct zd_prepared *pre
                zd_request_condition(req, plain->etag, prepared->mtime_ms) == ZD_NOT_MODIFIED);
 }
 
-/* What is prepared for the request: with that representation's tag, or NULL: trusted. Borrowed. */
+/* Finds the prepared answer of the request that has the representation's tag; NULL: a trusted one.
+ * Borrowed. */
 static struct zd_prepared *find_valid(
     const struct zd_request *req, const struct zd_representation *rep)
 {
@@ -435,7 +438,7 @@ static struct zd_prepared *find_valid(
                                                                                        : NULL;
 }
 
-/* The prepared representation that the tag says is still the answer, or NULL; a reference. */
+/* Finds the prepared representation that the tag confirms, or NULL; a reference. */
 static struct zd_prepared *find_same(
     const struct zd_request *req, const struct zd_representation *rep)
 {
@@ -498,7 +501,7 @@ bool zd_reply_cache_take_head(struct zd_request *req, const struct zd_representa
 
 /* ---- problems ---- */
 
-/* Where the id stands in a problem's document; 0: nowhere. */
+/* Finds the id in a problem's document; 0: it is not there. */
 static size_t find_instance(const struct zd_text *document, const char *id)
 {
     ZD_SCOPED_TEXT(member, ZD_FRONT_ID_MAX + 16);
@@ -542,8 +545,8 @@ void zd_reply_cache_put_problem(
     prepared_unref(req->server->front, prepared);
 }
 
-/* Unlike a head, the document is not copied when it is queued: it can have one request's id only as
- * long as that one is on its way. Others meanwhile get copies. */
+/* Gives a problem. Its document, unlike its head, is not copied when it is queued: it can have one
+ * request's id only as long as that answer is on its way. Other requests meanwhile get copies. */
 static void answer_problem(struct zd_request *req, struct zd_prepared *prepared)
 {
     const struct zd_form *form = &prepared->form[ZD_PLAIN];
@@ -568,8 +571,8 @@ static void answer_problem(struct zd_request *req, struct zd_prepared *prepared)
 
 /* ---- answering from prepared answers ---- */
 
-/* The prepared answer says itself what it depends on. A client that refuses its type is answered by
- * the handler, which knows what it may be. People get a problem's page, which is never prepared. */
+/* A prepared answer lists itself what it depends on. A client that refuses its type is answered by
+ * the handler, which knows the other types. A problem's page for people is never prepared. */
 static bool accepts(const struct zd_request *req, const struct zd_prepared *prepared)
 {
     if (prepared->problem != NULL) {
@@ -609,6 +612,7 @@ void zd_reply_cache_init(struct zd_front *front, size_t bytes_max)
 {
     zd_cache_init(&front->prepared, "replies", bytes_max, prepared_free);
     zd_list_push_back(&front->server->caches, &front->prepared.link);
-    /* The listing of a large hierarchy has some MB, and is worth more than what it pushes out. */
+    /* The listing of a large hierarchy has some MB, and is worth more than the answers that it
+     * pushes out. */
     front->prepared.entry_bytes_max = bytes_max / ENTRY_PART;
 }

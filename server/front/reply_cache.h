@@ -9,10 +9,11 @@
 void zd_reply_cache_init(struct zd_front *front, size_t bytes_max);
 
 /**
- * Answer a GET or HEAD from what is prepared for its target, and under its identity where the route
- * depends on it: the request is answered.
- * @return false: the steps must run: req->step, when it was set (the answer is there, but not in
- *         the coding that the client wants), else the handler's
+ * Answer a GET or HEAD with the answer that is prepared for its target, and for its identity where
+ * the route depends on it. Then the request is answered.
+ *
+ * @return false: the steps must run, from req->step on when it was set (the answer is there, but
+ * not in the coding that the client wants), else from the handler's first step
  */
 bool zd_reply_cache_answer(struct zd_request *req);
 
@@ -26,13 +27,14 @@ bool zd_reply_cache_answer(struct zd_request *req);
 bool zd_reply_cache_take(struct zd_request *req, const struct zd_representation *rep);
 
 /**
- * Take over an answer that is known to be 304, and was not made: its head goes under the target,
- * for further 304s, and req->step answers with it.
+ * Take over a 304 that was not made: its head goes under the target, for further 304s, and
+ * req->step answers with it.
+ *
  * @return false: answer it as it is
  */
 bool zd_reply_cache_take_head(struct zd_request *req, const struct zd_representation *rep);
 
-/** Give up what the request wanted of it; at its end. */
+/** Give up the prepared answer that the request wanted; at its end. */
 void zd_reply_cache_release(struct zd_request *req);
 
 /** Keep a problem until problem->keep_until_ms. @param document has the request's id in it */

@@ -30,12 +30,12 @@ struct MHD_Response *zd_response_of_length(uint64_t length);
 
 /* Answers. */
 
-/** A response with every header of the 200, of a range, the 206, or without a body, the 304, and
- * ZD_RESPONSE_ANY_ID; NULL: no memory. */
+/** Make a response with every header of the 200 (of a range: of the 206; without a body: of the
+ * 304) and with ZD_RESPONSE_ANY_ID; NULL: no memory. */
 struct MHD_Response *zd_response_prepare(
     const struct zd_request *req, const struct zd_representation *rep);
 
-/** The same of a problem with that document, which is for programs. */
+/** Make a response of a problem with that document, which is for programs. */
 struct MHD_Response *zd_response_prepare_problem(
     const struct zd_request *req, struct zd_buf *document);
 

@@ -1,5 +1,5 @@
-/* Answers that libmicrohttpd never sees, as bytes: to what the guard refuses, and before a body is
- * read. Thread: loop. */
+/* Answers that libmicrohttpd never sees, as bytes: to requests that the guard refuses, and to
+ * requests whose body is not read. Thread: loop. */
 #ifndef ZD_FRONT_RESPONSE_BYTES_H
 #define ZD_FRONT_RESPONSE_BYTES_H
 
@@ -8,8 +8,8 @@
 struct zd_guard;
 
 /**
- * Add the whole answer to what the guard refuses, from its status line on, and count and log it.
- * The connection ends with it.
+ * Add the whole answer to a request that the guard refuses, from its status line on. Count the
+ * answer and log it. The connection ends with it.
  *
  * @param request method, target, client and duration
  */

@@ -114,8 +114,8 @@ static bool is_page(const char *media_type)
     return media_type != NULL && strcmp(media_type, ZD_HTML_TYPE) == 0;
 }
 
-/* What every page says: no request from it tells its URL, which may have a token.
- * @param has_policy one of its own */
+/* Adds the headers of every page: no request from a page tells its URL, which may have a token.
+ * @param has_policy the page has its own policy */
 static void add_page_headers(bool has_policy, struct MHD_Response *response)
 {
     zd_response_add(response, "Referrer-Policy", "no-referrer");
@@ -191,8 +191,8 @@ static void add_own(const struct zd_representation *rep, struct MHD_Response *re
     }
 }
 
-/* What the answer took so far; a stream goes on. Not of an answer that is kept: others get it
- * later. Browsers show it to scripts of other origins that are named. */
+/* Adds the times of the answer so far; a stream goes on. A kept answer has none: other clients get
+ * it later. Browsers show the times to scripts of the origins that are named. */
 static void add_times(const struct zd_request *req, const struct zd_representation *rep,
     struct MHD_Response *response)
 {
@@ -228,7 +228,7 @@ void zd_response_add_representation(const struct zd_request *req,
     }
     add_own(rep, response);
     if (zd_response_may_code(req, rep)) {
-        /* The plain form says so, too (RFC 9110, 12.5.5). */
+        /* The plain form names the header, too (RFC 9110, 12.5.5). */
         zd_dependence_note(req, ZD_DEPENDENCE_ACCEPT_ENCODING);
     }
     zd_caching_add_of(req, rep, response);

@@ -36,8 +36,8 @@ void zd_response_add_common(
 void zd_response_add_representation(const struct zd_request *req,
     const struct zd_representation *rep, const char *id, struct MHD_Response *response);
 
-/** Add what describes the body; a 304 has none of it. @param len of a body that is a range;
- * 0: there is none */
+/** Add the headers that describe the body; a 304 has none of them. @param len of a body that is a
+ * range; 0: there is none */
 void zd_response_add_body(
     const struct zd_representation *rep, uint64_t len, struct MHD_Response *response);
 

@@ -9,11 +9,12 @@
 #include <sys/socket.h>
 
 #define REST_BYTES      4096
-#define REST_PIECES_MAX 64 /* of REST_BYTES, of what follows an answer that ends the connection */
+#define REST_PIECES_MAX 64 /* of REST_BYTES, that may follow an answer that ends the connection */
 
 /* ---- heads ---- */
 
-/* Where the field that the library puts last in a head begins; n: it is another one. */
+/* Finds the field that the library puts last in a head, Content-Length; n: the last field is
+ * another one. */
 static size_t find_length(const char *head, size_t n)
 {
     static const char end[] = "\r\n\r\n";
@@ -29,7 +30,7 @@ static size_t find_length(const char *head, size_t n)
     return n - at > sizeof name && memcmp(head + at, name, sizeof name - 1) == 0 ? at : n;
 }
 
-/* What is left begins at that field, or after it. */
+/* If the socket takes only a part, the rest begins at that field, or after it. */
 ssize_t zd_sending_without_length(int fd, const char *head, size_t n, int flags)
 {
     const size_t at = find_length(head, n);
@@ -61,7 +62,7 @@ ssize_t zd_sending_file(int fd, int from_fd, off64_t *offset, size_t count)
     return (ssize_t)n_sent;
 }
 
-/* ---- what the client has taken ---- */
+/* ---- bytes on their way to the client ---- */
 
 uint64_t zd_sending_held_bytes(int fd)
 {
@@ -69,8 +70,8 @@ uint64_t zd_sending_held_bytes(int fd)
     return ioctl(fd, SIOCOUTQ, &held) == 0 && held > 0 ? (uint64_t)held : 0;
 }
 
-/* To a client that reads until the connection ends, an end is the body's: only a reset says that
- * more was to come (RFC 9112, 8). */
+/* Resets a connection. A client that reads until the connection ends takes an end for the body's:
+ * only a reset says that more was to come (RFC 9112, 8). */
 bool zd_sending_reset(int fd)
 {
     const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};

@@ -1,9 +1,10 @@
-/* What comes in on our connections is judged before libmicrohttpd sees it.
+/* The guard judges all bytes of a connection before libmicrohttpd sees them.
  *
- *   recv() --> guard --+--> libmicrohttpd
- *                      +--> a fault: first what came before it is answered, then it is (refuse);
- *                           the rest is read and dropped (linger), so that the answer is not lost
- *                           to a reset, until the client hangs up or its time is over
+ *   zd_wire_recv --> guard --+--> libmicrohttpd
+ *                            +--> a fault: requests before it are answered, then the fault is
+ *                                 (refuse); the rest is read and dropped (drop), so that no reset
+ *                                 destroys the answer, until the client hangs up or its time is
+ * over
  *
  * Neither an idle connection nor one whose client keeps up with its answer has a deadline. */
 #include "server/front/wire.h"
@@ -25,7 +26,7 @@
 #include "server/http/signed_url.h"
 #include "server/runtime/server.h"
 
-#define DROPPED_BYTES_MAX (4U << 20) /* of what follows a fault */
+#define DROPPED_BYTES_MAX (4U << 20) /* after a fault */
 #define REFUSAL_BYTES_MAX 8192
 
 enum phase {
@@ -51,12 +52,12 @@ struct zd_wire {
     enum phase phase;
     enum zd_wires_term term;
     bool is_judged;
-    bool is_paused; /* what the client sends is not read now */
+    bool is_paused; /* bytes of the client are not read now */
     bool omits_length;
     struct zd_visit visit;
 };
 
-/* As recv(2) of one byte, which stays where it is. */
+/* Reads one byte as recv(2) does, and leaves it where it is. */
 static ssize_t peek(const struct zd_wire *wire)
 {
     char byte;
@@ -79,8 +80,8 @@ static void start_term(struct zd_wire *wire, enum zd_wires_term term)
     zd_deadline_start(&wire->wires->running[term], &wire->deadline);
 }
 
-/* Time runs for the client only while it has to send something: neither between requests, nor while
- * one that it sent before is being answered. */
+/* Starts and stops the clock of the client. It runs only while the client has to send something:
+ * neither between requests, nor while an earlier request is being answered. */
 static void watch(struct zd_wire *wire)
 {
     const enum zd_guard_place place = zd_guard_place(&wire->guard);
@@ -99,7 +100,7 @@ static void watch(struct zd_wire *wire)
 
 /* ---- refusing ---- */
 
-/* The library reads once more, and sees that the client has hung up. */
+/* Ends the connection: the library reads once more, and sees that the client has hung up. */
 static void end(struct zd_wire *wire)
 {
     stop_term(wire);
@@ -107,7 +108,7 @@ static void end(struct zd_wire *wire)
     (void)shutdown(wire->fd, SHUT_RDWR);
 }
 
-/* Sends the whole answer, or what fits: a client that reads nothing gets no more than the end. */
+/* Sends the whole answer, or ends the connection: a client that reads nothing gets no more. */
 static void give_last(struct zd_wire *wire, const struct zd_text *answer)
 {
     const ssize_t n = send(wire->fd, answer->at, answer->len, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -120,8 +121,8 @@ static void give_last(struct zd_wire *wire, const struct zd_text *answer)
     start_term(wire, ZD_TERM_LINGERING);
 }
 
-/* A word of the request line, as it is logged: of no well-formed request, so the method may be a
- * part of the target. */
+/* A word of the request line, as it is logged. The request is not well formed, so the method may be
+ * a part of the target. */
 static const char *shown_word(char *word, struct zd_text *secrets, struct zd_text *to)
 {
     ZD_SCOPED_TEXT(signature, ZD_GUARD_LINE_BYTES);
@@ -146,7 +147,7 @@ static void refuse(struct zd_wire *wire)
     const char *shown_target = shown_word(words.target, &secrets, &target);
     const struct zd_access request = {
         .target = shown_target,
-        .method = shown_word(words.method, &secrets, &method), /* without those of the target */
+        .method = shown_word(words.method, &secrets, &method), /* hides the target's, too */
         .client = zd_connection_limits_is_trusted(&wire->wires->visitors, address) ? NULL : address,
         .duration_ns = wire->began_ns == 0 ? 0 : uv_hrtime() - wire->began_ns,
     };
@@ -154,7 +155,7 @@ static void refuse(struct zd_wire *wire)
     give_last(wire, &answer);
 }
 
-/* What the client still sends after a fault. */
+/* Reads and drops the bytes that the client sends after a fault. */
 static ssize_t drop(struct zd_wire *wire, void *to, size_t len, int flags)
 {
     while (wire->phase == DROPPING) {
@@ -175,7 +176,8 @@ void zd_wire_cut(struct zd_wire *wire)
 {
     if (!zd_sending_reset(wire->fd)) {
         zd_log(&wire->wires->server->log, ZD_LOG_DEBUG,
-            "a connection cannot be reset: its client may miss it");
+            "cannot reset the connection: the client may mistake a truncated answer for a complete "
+            "one");
     }
     end(wire);
 }
@@ -187,14 +189,14 @@ static void refuse_late(struct zd_wire *wire, const char *detail)
     refuse(wire);
 }
 
-/* What the client has taken: the kernel holds the rest. */
+/* Counts the bytes that the client has taken: the kernel holds the rest. */
 static uint64_t taken_bytes(const struct zd_wire *wire)
 {
     const uint64_t held = zd_sending_held_bytes(wire->fd);
     return wire->sent_bytes - zd_min_u64(held, wire->sent_bytes);
 }
 
-/* Whoever does not keep up holds memory and the place of a request. */
+/* Cuts off a client that does not keep up: it holds memory and the place of a request. */
 static void judge_reader(struct zd_wire *wire)
 {
     struct zd_server *server = wire->wires->server;
@@ -209,8 +211,8 @@ static void judge_reader(struct zd_wire *wire)
     zd_wire_cut(wire);
 }
 
-/* Where less came than was asked, the library takes that for all there is, and no event will tell
- * of an end that is there already. */
+/* Whether the client has ended. Where fewer bytes came than the library asked for, it reads no
+ * more, and no event will tell of an end that is there already. */
 static bool has_ended(const struct zd_wire *wire)
 {
     return peek(wire) == 0;
@@ -254,8 +256,8 @@ void zd_wire_term_is_over(struct zd_deadline *deadline)
 
 /* ---- reading ---- */
 
-/* Requests that came whole before the fault are answered first; libmicrohttpd never sees the
- * others. */
+/* Meets a fault: complete requests before it are answered first, and libmicrohttpd never sees the
+ * rest. */
 static ssize_t meet_fault(struct zd_wire *wire, size_t n_whole, void *to, size_t len, int flags)
 {
     if (n_whole > 0) {
@@ -267,16 +269,16 @@ static ssize_t meet_fault(struct zd_wire *wire, size_t n_whole, void *to, size_t
     return drop(wire, to, len, flags);
 }
 
-/* What the judge leaves of the bytes that have come. */
+/* The bytes that have come and that the guard has let pass. */
 struct taken {
-    ssize_t n;      /* what the last call said */
+    ssize_t n;      /* of the last call */
     size_t n_asked; /* by it */
     size_t n_kept;
     size_t n_whole; /* of them: of whole requests */
     bool is_fine;
 };
 
-/* The guard removes bytes, so read again until the buffer is full: a short read means "no more
+/* Reads until the buffer is full, because the guard removes bytes, and a short read means "no more
  * data" to libmicrohttpd. */
 static struct taken take(struct zd_wire *wire, uint8_t *to, size_t len, int flags)
 {
@@ -350,8 +352,8 @@ ssize_t zd_wire_recv(int fd, void *to, size_t len, int flags)
 
 /* ---- sending ---- */
 
-/* Time runs for a client from the first bytes that find no room until others find room as a whole:
- * one that waits for us never has to hurry. */
+/* Starts the clock of a reader when bytes find no room, and stops it when later bytes find room as
+ * a whole. A client that waits for the server never has to hurry. */
 static ssize_t watch_reader(struct zd_wire *wire, size_t n_asked, ssize_t n)
 {
     const int code = errno;
@@ -425,7 +427,7 @@ void zd_wire_omit_length(struct zd_wire *wire)
 
 /* ---- connections ---- */
 
-/* It is told at once, whatever it asks: a client reads the answer when it has asked. */
+/* Refuses the connection at once, whatever it asks: a client reads the answer when it has asked. */
 static void turn_away(struct zd_wire *wire, const char *code)
 {
     wire->guard.code = code;
@@ -531,7 +533,7 @@ void zd_wire_answer(struct zd_wire *wire, const struct zd_text *answer)
 
 /* ---- the server stops ---- */
 
-/* What is refused needs nothing more. */
+/* A refused connection needs nothing more. */
 static bool is_idle(const struct zd_wire *wire)
 {
     const bool is_between = wire->phase == READING && wire->n_answered >= wire->guard.n_requests &&

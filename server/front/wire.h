@@ -30,8 +30,8 @@ ssize_t zd_wire_sendfile64(int fd, int from_fd, off64_t *offset, size_t count);
 /* Connections. */
 
 /**
- * From here on the descriptor's bytes are judged, on this thread. A connection beyond a limit is
- * answered at once (503 or 429), and ends.
+ * The guard judges the descriptor's bytes from here on, on this thread. A connection beyond a limit
+ * is answered at once (503 or 429), and ends.
  *
  * @return owned: zd_wire_close it before the descriptor; NULL: no memory, and no request will come
  */
@@ -41,11 +41,11 @@ void zd_wire_close(struct zd_wire *wire); /* accepts NULL */
 /** The wire of a connection that has sent a request. */
 struct zd_wire *zd_wire_of(struct MHD_Connection *connection);
 
-/** Whether bytes have passed the guard: else the library reads in another way, and none of it can
+/** Whether bytes have passed the guard: else the library reads in another way, and no request can
  * be trusted. */
 bool zd_wire_is_judged(const struct zd_wire *wire);
 
-/** One request has ended: it was answered, or the client has left. */
+/** The request has ended: it was answered, or the client has left. */
 void zd_wire_answered(struct zd_wire *wire);
 
 /** The client is not read for a while: its body may be late. Until zd_wire_go_on. */
@@ -65,17 +65,17 @@ void zd_wire_omit_length(struct zd_wire *wire);
 /** Whether the client has not taken all that it was sent. */
 bool zd_wire_is_full(const struct zd_wire *wire);
 
-/** Reset the connection: what it was not sent yet is dropped, and the client sees that it has not
- * all. */
+/** Reset the connection: bytes that were not sent yet are dropped, and the client sees that the
+ * answer is not whole. */
 void zd_wire_cut(struct zd_wire *wire);
 
 /** Give the answer to a request whose body still comes, and end the connection. */
 void zd_wire_answer(struct zd_wire *wire, const struct zd_text *answer);
 
-/** Whether no client of all these has sent anything that is not answered, as far as it has come. */
+/** Whether every request of all these clients that has come is answered. */
 bool zd_wire_all_idle(const struct zd_wires *wires);
 
-/** What a wire waited for did not come: for zd_wires_new. */
+/** End a wire's term: the client did not send or take enough in time. For zd_wires_new. */
 void zd_wire_term_is_over(struct zd_deadline *deadline);
 
 #endif

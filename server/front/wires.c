@@ -1,4 +1,4 @@
-/* What the wires of a front have in common. */
+/* The state that all wires of a front share. */
 #include "server/front/wires.h"
 
 #include "server/front/descriptors.h"
@@ -7,7 +7,7 @@
 #define LINGER_MS     2000
 #define REST_MS       50
 #define ANSWER_BYTES  4096 /* of the connection's memory: the head of an answer */
-#define ENTRIES_BYTES 3072 /* of it: what fits beside the longest head */
+#define ENTRIES_BYTES 3072 /* of it, beside the longest head */
 #define FIELDS_MAX    100
 
 bool zd_wires_may_open(const struct zd_wires *wires, const struct sockaddr *address)

@@ -1,4 +1,4 @@
-/* What the wires of a front have in common. Thread: loop. */
+/* The state that all wires of a front share. Thread: loop. */
 #ifndef ZD_FRONT_WIRES_H
 #define ZD_FRONT_WIRES_H
 
@@ -44,11 +44,12 @@ ZD_RESULT zd_wires_new(struct zd_server *server, uint64_t n_max,
 void zd_wires_close(struct zd_wires *wires);
 void zd_wires_free(struct zd_wires *wires); /* accepts NULL */
 
-/** Whether to accept one connection more: beyond a limit, only as long as few others are being
+/** Whether to accept one more connection: beyond a limit, only as long as few others are being
  * refused. */
 bool zd_wires_may_open(const struct zd_wires *wires, const struct sockaddr *address);
 
-/** What the library may need besides the bytes of a head, so that the guard's limits hold. */
+/** How much memory the library may need besides the bytes of a head, so that the guard's limits
+ * hold. */
 uint64_t zd_wires_memory_bytes(const struct zd_settings *settings);
 
 #endif

@@ -163,7 +163,7 @@ static uint64_t stored_bytes(const struct batch *batch)
     return zd_min_u64(zd_chain_encoded_max(batch->node->layout->level[batch->level].chain), most);
 }
 
-/* What is held of one chunk, and of indexes while an inner one is looked for. */
+/* Bounds the bytes held of one chunk, and of indexes while an inner one is looked for. */
 static uint64_t part_bytes(const struct batch *batch)
 {
     const struct zd_layout *layout = batch->node->layout;
@@ -356,7 +356,7 @@ static enum zd_status read_body(
     return read_indices(batch, zd_json_member(body, "indices"), err);
 }
 
-/* Of all chunks, decoded; UINT64_MAX when that does not fit. */
+/* Counts the bytes of all chunks, decoded; UINT64_MAX when the sum does not fit. */
 static uint64_t all_bytes(const struct batch *batch)
 {
     const uint32_t rank = batch->grid->rank;
@@ -370,7 +370,7 @@ static uint64_t all_bytes(const struct batch *batch)
     return sum;
 }
 
-/* What can be known of the size before anything is read. */
+/* Refuses decoded chunks that are too large, as far as sizes are known before anything is read. */
 static enum zd_status prepare(struct batch *batch, struct zd_error *err)
 {
     const uint64_t n_bytes = all_bytes(batch);

@@ -1,4 +1,5 @@
-/* Chunks: one by its index in the grid, as it is stored or decoded; or which of them are stored. */
+/* Chunks: answers with one chunk, by its index in the grid, as it is stored or decoded; or tells
+ * which chunks are stored. */
 #include "server/handler/handler_chunks.h"
 
 #include <string.h>
@@ -181,14 +182,14 @@ static bool is_whole_object(const struct chunk *chunk)
            !(chunk->read.is_decoded && chunk->node->layout->n_levels == 1);
 }
 
-/* What is held of indexes while an inner chunk is looked for. */
+/* Bounds the bytes held of indexes while an inner chunk is looked for. */
 static uint64_t index_bytes(const struct chunk *chunk)
 {
     return chunk->read.level > 0 ? zd_layout_index_held_bytes(chunk->node->layout) : 0;
 }
 
-/* Its bytes as stored, and decoded too when they are asked for. Of an object that is read whole the
- * size is known; other chunks may be smaller than they are decoded. */
+/* Asks for room for the chunk's bytes as stored, and decoded too when the client wants them so. The
+ * size of an object that is read whole is known; other chunks may be smaller than decoded. */
 static enum zd_next want_chunk(struct zd_request *req)
 {
     struct chunk *chunk = req->state;

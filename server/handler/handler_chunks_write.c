@@ -1,9 +1,9 @@
-/* Chunks: one is stored, encoded or not, or erased.
+/* Stores a chunk, encoded or not, or erases it.
  *
  *     head -> body -> lock of the array -> the array as it is now -> bytes judged by it
  *          -> conditions -> bounds widened -> edit of the stored object -> answer
  *
- * When the conditions were judged by what has changed before the edit was made, they are judged
+ * When the stored object has changed between the conditions and the edit, the conditions are judged
  * again. */
 #include <string.h>
 
@@ -62,7 +62,7 @@ static void release(struct zd_task *task)
     zd_free(writing);
 }
 
-/* Once nothing of it is under way: the lock is kept until then. */
+/* Frees the change once no part of it is under way: the lock is kept until then. */
 static void end(struct writing *writing)
 {
     if (writing->widen.is_under_way || !zd_edit_give_up(&writing->edit)) {
@@ -101,7 +101,7 @@ static bool is_storing(const struct zd_request *req)
 
 /* ---- the answer ---- */
 
-/* The tag is that of a GET of the same chunk. */
+/* The tag is the same as of a GET of the chunk. */
 static enum zd_next respond_done(struct zd_request *req)
 {
     const struct writing *writing = req->state;
@@ -340,7 +340,8 @@ static enum zd_next verify_bytes(struct zd_request *req)
 
 /* ---- the array ---- */
 
-/* What a chunk of the array is, as it stands. False: the request is answered. */
+/* Parses the parameters that name a chunk of the array, as it is now. False: the request is
+ * answered. */
 static bool parse(struct zd_request *req)
 {
     struct writing *writing = req->state;
@@ -405,7 +406,7 @@ static enum zd_next step_body(struct zd_request *req)
     return zd_body_collect(req, body_max(req), step_have_body);
 }
 
-/* The body, and what it becomes; of a chunk within a shard, the shard before and after. */
+/* The body, and the object made of it; for a chunk within a shard, the shard before and after. */
 static uint64_t held_bytes(const struct zd_request *req)
 {
     const struct writing *writing = req->state;

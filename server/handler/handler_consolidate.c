@@ -50,7 +50,7 @@ static zd_step step_listed;
 static zd_step step_stored;
 static zd_step step_respond;
 
-/* What the group's node is once the listing is stored. */
+/* Makes the node that the group is once the listing is stored. */
 static enum zd_status put_listing(struct consolidation *consolidation)
 {
     const struct zd_meta *start = consolidation->tree.start;
@@ -138,7 +138,7 @@ static bool is_storing(const struct zd_request *req)
     return zd_metadata_is_storing(&consolidation->change);
 }
 
-/* ---- what is there ---- */
+/* ---- the stored listing ---- */
 
 static enum zd_next step_begin(struct zd_request *req)
 {
@@ -254,7 +254,7 @@ static enum zd_next walk(struct zd_request *req)
     return zd_walk_want(&consolidation->walk);
 }
 
-/* The tag is that of GET nodes; that it is so still is judged again when the listing is stored. */
+/* The tag is the same as of GET nodes. It is judged again when the listing is stored. */
 static enum zd_next step_condition(struct zd_request *req)
 {
     struct consolidation *consolidation = req->state;
@@ -300,7 +300,7 @@ static enum zd_next step_locked(struct zd_request *req)
     return zd_node_show_gather(&consolidation->show, node);
 }
 
-/* ---- what is stored ---- */
+/* ---- the new listing ---- */
 
 /* While the request waits for memory the nodes below may change: read them again. */
 static void give_way(struct zd_request *req)

@@ -1,5 +1,5 @@
 /* /zarr/, /v1, /v1/datasets and /v1/datasets/{d}: links for programs, the datasets, and a page that
- * lists them for people; the dialect of each is that of its root node. */
+ * lists them for people. The dialect of a dataset is the dialect of its root node. */
 #include "core/base/aside.h"
 #include "server/data/catalog.h"
 #include "server/data/dataset.h"
@@ -63,7 +63,8 @@ static void emit_links(
     zd_emit_object_end(emit);
 }
 
-/* What is there instead of a root; NULL: nothing that is known, or there is one. */
+/* Names the format of a dataset without a root node; NULL: there is a root, or the format is
+ * unknown. */
 static const char *other_of(const struct root *root)
 {
     const bool is_missing = root->want.node == NULL && root->want.wait.status == ZD_NOT_FOUND;
@@ -135,7 +136,7 @@ static const char *trouble_of(const struct root *root)
     return reason == NULL && is_silent ? wait->err.text : reason;
 }
 
-/* Only what is there is linked. */
+/* Links only to things that exist. */
 static void add_row(const struct zd_request *req, struct zd_text *text, const struct root *root)
 {
     const struct zd_dataset_config *config = &root->dataset->config;

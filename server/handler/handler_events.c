@@ -1,4 +1,4 @@
-/* /v1/datasets/{d}/events: what changes, as server-sent events (HTML, 9.2). */
+/* /v1/datasets/{d}/events: changes, as server-sent events (HTML, 9.2). */
 #include <string.h>
 
 #include "core/base/hash.h"

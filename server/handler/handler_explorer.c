@@ -1,5 +1,5 @@
-/* /, /explore/{path} and /explorer/{path}: the explorer, a page for people, and the files that it
- * is made of. They hold no data: the page asks for what it shows, so everybody may have them. */
+/* /, /explore/{path} and /explorer/{path}: the explorer, a page for people, and its files. They
+ * hold no data: the page asks for the data that it shows, so every client may have them. */
 #include <string.h>
 
 #include "server/describe/links.h"
@@ -26,7 +26,7 @@ static const char policy[] =
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'";
 
-/* Its files have the version in their path, so that a page never runs those of another version. */
+/* The files have the version in their path, so no page runs the files of another version. */
 static enum zd_next respond_page(struct zd_request *req)
 {
     const struct zd_embedded_mark marks[] = {
@@ -56,7 +56,7 @@ static enum zd_next step_start(struct zd_request *req)
                                                               : zd_links_respond_start(req);
 }
 
-/* Whatever the path is: what it leads to the page finds out, and says. */
+/* The path may be anything: the page finds out whether it leads to a node, and says so. */
 static enum zd_next step_page(struct zd_request *req)
 {
     static const char *const allowed[] = {PAGE_TYPE, NULL};

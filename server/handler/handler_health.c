@@ -1,5 +1,5 @@
-/* /livez: the loop turns. /readyz: datasets are open, their stores sound, and nothing drains; what
- * others ask for as /healthz or /health is that. */
+/* /livez: the loop turns. /readyz: datasets are open, their stores sound, and nothing drains.
+ * /healthz and /health are other names of /readyz. */
 #include "server/request/handler.h"
 #include "server/request/permission.h"
 #include "server/runtime/server.h"
@@ -124,7 +124,7 @@ static enum zd_next step_seen(struct zd_request *req)
     return failed == NULL ? respond_status(req, "ready") : respond_failed(req, failed);
 }
 
-/* Who sends a credential is not answered yet. */
+/* A client that sends a credential is not answered yet. */
 static enum zd_next respond_early(struct zd_request *req)
 {
     const struct zd_problem problem = {

@@ -56,7 +56,7 @@ static enum zd_next step_read(struct zd_request *req)
                                                             : zd_respond_error(req, NULL, &err);
 }
 
-/* What a client has already, or only wants to know of, is not made. */
+/* Goes on where the client has no copy and wants the image: else the answer needs none. */
 static enum zd_next accept_conditions(
     struct zd_request *req, const struct zd_representation *answer)
 {
@@ -95,7 +95,7 @@ static enum zd_next step_range(struct zd_request *req)
     return zd_picture_range_want(picture_of(req), step_admit);
 }
 
-/* What it would cost, once its selection is known. */
+/* Bounds the bytes that the image needs, once its selection is known. */
 static enum zd_next want_price(struct zd_picture *picture)
 {
     const struct zd_slice_estimate_terms terms = {

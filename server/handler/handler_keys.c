@@ -38,7 +38,7 @@ struct keys {
     bool is_streamed; /* the index */
     uint32_t n_restarts;
     struct zd_text page; /* the index */
-    struct zd_hash hash; /* of what it has so far */
+    struct zd_hash hash; /* of the pieces so far */
     size_t n_hashed;     /* bytes */
 };
 
@@ -131,7 +131,7 @@ static void add_entry(struct zd_text *page, const struct zd_store_entry *entry)
     zd_text_add(page, "</a>\n");
 }
 
-/* What has been added to the index since the last time. */
+/* Takes the lines that were added to the index since the last time. */
 static void hash_page(struct keys *keys)
 {
     const struct zd_span page = zd_text_span(&keys->page);
@@ -185,7 +185,7 @@ static enum zd_next list_on(struct zd_request *req)
     return ZD_WAIT;
 }
 
-/* What there is of the index is sent. The head leaves with the first piece. */
+/* Sends the lines of the index that are there. The head leaves with the first piece. */
 static enum zd_next step_give(struct zd_request *req)
 {
     struct keys *keys = keys_of(req);
@@ -206,7 +206,7 @@ static enum zd_next step_give(struct zd_request *req)
     return keys->list.list == NULL ? zd_request_end_stream(req) : list_on(req);
 }
 
-/* What conditions say without a tag is judged now. */
+/* Judges the conditions of an answer without a tag. */
 static enum zd_next step_stream(struct zd_request *req)
 {
     struct zd_representation answer = {.media_type = ZD_HTML_TYPE};
@@ -321,8 +321,8 @@ static enum zd_next step_directory_known(struct zd_request *req)
     return respond_missing(req, zd_min_u64(keys->object.checked_ms, directory->checked_ms));
 }
 
-/* A remote store is asked once about a document that is not there: clients look for those of every
- * dialect, and nobody calls a directory so. */
+/* A remote store is asked once about a missing document: clients look for the documents of every
+ * dialect, and no directory has such a name. */
 static enum zd_next look_for_directory(struct zd_request *req)
 {
     struct keys *keys = keys_of(req);

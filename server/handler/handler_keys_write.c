@@ -1,4 +1,4 @@
-/* PUT and DELETE of /zarr/{d}/{key}. What a key means decides how it is judged:
+/* PUT and DELETE of /zarr/{d}/{key}. The meaning of a key decides how it is judged:
  *
  *     a node's document        as every change of metadata (server/write/metadata.h)
  *     a chunk of an array      it lies inside the grid, and decodes to exactly one chunk
@@ -7,7 +7,7 @@
  *     head -> meaning -> body -> lock of the path -> meaning again -> bytes of a chunk judged
  *          -> lock of the chunk -> conditions -> bounds widened -> stored
  *
- * A long body that nobody judges is staged while it comes, piece by piece. */
+ * A long body that is not judged is staged while it comes, piece by piece. */
 #include <string.h>
 
 #include "core/array/rewrite_cost.h"
@@ -33,7 +33,7 @@ struct change {
     struct zd_task task;        /* judges the bytes of a chunk */
     struct zd_dataset *dataset; /* a reference */
     struct zd_key_lock key;
-    struct zd_lock_want object_lock; /* of a chunk: that of its key, after the path's */
+    struct zd_lock_want object_lock; /* of a chunk's key; taken after the path's lock */
     struct zd_object_want object;
     struct zd_store_write_want write;
     struct zd_metadata_want metadata;
@@ -79,8 +79,7 @@ static void end(struct change *change)
     zd_task_leave(&change->task);
 }
 
-/* Whether nothing is stored under the key: asked for, or because the array leaves such chunks out.
- */
+/* Whether the key is to be empty: the client erases it, or the array leaves such chunks out. */
 static bool is_erased(const struct change *change)
 {
     return change->is_erase || (change->edit != NULL && change->edit->kind == ZD_EDIT_ERASE);
@@ -107,14 +106,14 @@ static void widen_ended(struct zd_wait *wait)
     end(ZD_CONTAINER(wait, struct change, widen.wait));
 }
 
-/* Whether the store works on the key, and not only on what is staged for it. */
+/* Whether the store works on the key itself, and not only on bytes that are staged for it. */
 static bool is_being_written(const struct change *change)
 {
     const enum zd_store_write_kind kind = change->write.kind;
     return change->write.load != NULL && kind != ZD_WRITE_STAGE && kind != ZD_WRITE_EXTEND;
 }
 
-/* What the store works on keeps its locks until it is done. */
+/* Keeps the locks until the store has done its work on the key. */
 static void leave(struct zd_request *req)
 {
     struct change *change = change_of(req);
@@ -139,7 +138,7 @@ static enum zd_next refuse(struct zd_request *req, const char *code, const char 
     return zd_respond_problem(req, &problem);
 }
 
-/* @param stat of what is stored now; nothing after an erasure */
+/* @param stat of the object that is stored now; nothing after an erasure */
 static enum zd_next respond_done(struct zd_request *req, const struct zd_stat *stat)
 {
     struct zd_representation answer = {.http_status = change_of(req)->is_erase ? 204 : 200};
@@ -175,7 +174,7 @@ static enum zd_next write_key(struct zd_request *req)
     change->write.kind = change->is_staged   ? ZD_WRITE_COMMIT
                          : is_erased(change) ? ZD_WRITE_ERASE
                                              : ZD_WRITE_PUT;
-    /* An array that skips empty chunks has had them taken out. */
+    /* Where an array skips empty chunks, the edit has taken them out of the shard. */
     change->write.bytes = change->edit != NULL ? change->edit->bytes : req->body;
     req->step = step_written;
     return zd_store_write_want(req->dataset, req->path, &change->write);
@@ -352,10 +351,10 @@ static enum zd_next judge_chunk(struct zd_request *req)
     return zd_task_run(&change->task, zd_rewrite_cost_ns(node->layout, change->edit));
 }
 
-/* ---- what the key means ---- */
+/* ---- the meaning of a key ---- */
 
-/* Nothing below an array that cannot be interpreted can be judged: unless the dataset takes what is
- * unknown, nothing is stored there. True: the request is answered. */
+/* Refuses keys below an array that cannot be interpreted, since they cannot be judged. A dataset
+ * that takes unknown keys stores them. True: the request is answered. */
 static bool refuse_meaning(struct zd_request *req)
 {
     struct zd_key_lock *key = &change_of(req)->key;
@@ -379,7 +378,7 @@ static bool refuse_meaning(struct zd_request *req)
     return zd_request_check_writable(req);
 }
 
-/* What was found stays so until the key is written. */
+/* The meaning is known, and stays until the key is written. */
 static enum zd_next step_locked(struct zd_request *req)
 {
     const struct change *change = change_of(req);
@@ -453,7 +452,7 @@ static enum zd_next stage_piece(struct zd_request *req, struct zd_buf *piece)
     return zd_store_write_want(req->dataset, req->path, &change->write);
 }
 
-/* The window holds a piece: what comes while it is staged waits in the connection. */
+/* The window holds one piece: bytes that come while the piece is staged wait in the connection. */
 static enum zd_next step_piece(struct zd_request *req)
 {
     struct zd_upload *upload = &req->upload;
@@ -542,7 +541,7 @@ static enum zd_next step_found(struct zd_request *req)
 
 /* ---- requests ---- */
 
-/* What the head says. False: the request is answered. */
+/* Judges the request by its head. False: the request is answered. */
 static bool judge_head(struct zd_request *req)
 {
     if (!req->dataset->config.allow_keys) {

@@ -1,4 +1,4 @@
-/* /v1/limits: every limit with its value and unit; what may be held, and what is. */
+/* /v1/limits: every limit with its value and unit, and how much of it is used. */
 #include "server/config/settings.h"
 #include "server/request/admit.h"
 #include "server/request/handler.h"

@@ -1,4 +1,4 @@
-/* /metrics: what happened so far, in Prometheus' text format 0.0.4. */
+/* /metrics: counters since the start, in Prometheus' text format 0.0.4. */
 #include "core/base/num.h"
 #include "core/store/disk/disk_tier.h"
 #include "core/store/remote/remote_plan.h"
@@ -79,7 +79,7 @@ static bool is_told(const struct zd_request *req, const char *name)
                            : name == NULL || !req->server->has_private;
 }
 
-/* Datasets have a family of their own: what is counted grows with routes and datasets, not with
+/* Datasets have a family of their own: the number of rows grows with routes and datasets, not with
  * their product. */
 static void add_datasets(const struct zd_request *req, struct zd_text *text)
 {
@@ -412,7 +412,7 @@ static void add_stall(const struct zd_stall *stall, struct zd_text *text)
     zd_text_addf(text, "zarrd_loop_stall_longest_seconds %.9g\n", (double)stall->longest_ns / 1e9);
 }
 
-/* Of each kind of request there are as many workers. */
+/* Small and large requests have equally many workers. */
 static void add_workers(const struct zd_workers *workers, struct zd_text *text)
 {
     add_one(text, "zarrd_jobs_waiting", "gauge", "Pieces of work that wait for a worker.",

@@ -1,5 +1,5 @@
-/* One node: its normalised metadata, what can be done with it, and changes: made, replaced,
- * patched, erased. */
+/* Shows a node, with its normalised metadata and links, and makes, replaces, patches or erases it.
+ */
 #include <string.h>
 
 #include "core/base/num.h"
@@ -21,7 +21,7 @@
 #define SHOWN_COPIES 2     /* of a text: it grows */
 
 #define TEXT_COPIES 2 /* of the body of a change */
-#define TREE_COPIES 2 /* the body, and what is judged */
+#define TREE_COPIES 2 /* the body, and the metadata that is judged */
 
 /* A condition is judged by the stored node, and must hold when the change is made. When another
  * writer comes in between it is judged again, so often at most. */
@@ -56,7 +56,7 @@ static enum zd_next step_respond_get(struct zd_request *req)
     return zd_respond_text(req, &text, &answer);
 }
 
-/* Of a large node the client may take the answer slowly. */
+/* A client may take the answer of a large node slowly, so its memory is admitted. */
 static enum zd_next step_shown(struct zd_request *req)
 {
     const struct zd_node_show *show = req->state;
@@ -156,7 +156,7 @@ static enum zd_next refuse_condition(struct zd_request *req, const struct zd_nod
     return zd_respond_error(req, NULL, &err);
 }
 
-/* The tag is known: what the client saw, or that there was nothing, must be so still when the
+/* Judges the tag, which is known: the node that the client saw, or its absence, must last until the
  * change is made. */
 static enum zd_next step_condition(struct zd_request *req)
 {
@@ -255,8 +255,8 @@ static enum zd_next refuse_change(struct zd_request *req)
                : zd_respond_error(req, change->code, err);
 }
 
-/* What this change has stored, and not what others have made of it since. What it is shown with is
- * as it is now: children, and the groups above. */
+/* Shows the metadata that this change has stored, and not what other writers have made of it since.
+ * Children, and the groups above, are shown as they are now. */
 static enum zd_next show_stored(struct zd_request *req)
 {
     struct node_write *write = req->state;
@@ -290,7 +290,8 @@ static enum zd_next step_changed(struct zd_request *req)
 
 /* ---- the answer ---- */
 
-/* A dry run stores nothing: the children are those of the stored node, or none. */
+/* Shows a change that a dry run did not store: the children belong to the stored node, if there is
+ * one. */
 static enum zd_next step_show_dry(struct zd_request *req)
 {
     struct node_write *write = req->state;
@@ -313,8 +314,8 @@ static enum zd_next step_respond(struct zd_request *req)
     const struct zd_meta *judged = write->change.meta;
     char etag[ZD_TAG_BYTES] = "";
     if (write->node != NULL && zd_node_show_tag(&write->show, etag, NULL) != ZD_OK) {
-        /* The change is made although the store fails now: the answer has no tag, and no children
-         * that are unknown. */
+        /* The change is made although the store fails now: the answer has no tag, and lacks unknown
+         * children. */
         forget_node(write);
     }
     const struct zd_node *node = write->input.is_dry ? NULL : write->node;
@@ -415,7 +416,7 @@ static enum zd_next step_put(struct zd_request *req)
     return admit_change(req, step_admitted);
 }
 
-/* Only which members may change; their values are judged with the whole document. */
+/* Checks the names of the members alone: their values are judged with the whole document. */
 static enum zd_next step_read_patch(struct zd_request *req)
 {
     static const char *const members[] = {

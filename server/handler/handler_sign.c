@@ -1,4 +1,4 @@
-/* /v1/sign: URLs that let others do what their signer may do. */
+/* /v1/sign: URLs that give the rights of their signer to other clients. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -23,7 +23,7 @@
     "an object {\"method\": \"GET\", \"path\": \"/v1/...\", \"expires_s\": 3600} with perhaps "    \
     "\"prefix\": true, \"query\": \"...\" and \"fix_query\": true"
 
-/* What is to be signed. Borrowed from the body, but for the path. */
+/* The URL to be signed. Borrowed from the body, but for the path. */
 struct asking {
     const char *method;
     struct zd_span raw; /* the path as it is sent */
@@ -184,7 +184,7 @@ static enum zd_next sign_url(
                                                           : zd_audit_refuse(req);
 }
 
-/* Writes have the query that was signed, so that nobody adds to what they change. */
+/* A signed write has its query, so that no client adds parameters to it. */
 static bool fixes_query(const struct asking *asking, const struct zd_signable_found *found)
 {
     return asking->query != NULL || (asking->says_fix_query ? asking->fix_query : found->is_write);
@@ -266,7 +266,7 @@ static enum zd_next step_sign(struct zd_request *req)
 static enum zd_next step_begin(struct zd_request *req)
 {
     if (req->identity == NULL) {
-        return refuse(req, "unauthorized", "a URL is signed for who has a credential");
+        return refuse(req, "unauthorized", "only a client with a credential can sign a URL");
     }
     if (req->identity->signer != NULL) {
         return refuse(req, "forbidden",

@@ -55,8 +55,8 @@ static enum zd_status describe(
     };
     if (strcmp(req->method, "POST") != 0 && !slice->read.is_tagless) {
         zd_slice_tag(slice, ret_answer->etag);
-        /* Encoding starts at the beginning, so a range would save nothing. Of times only all of
-         * them tell whether they are numbers. */
+        /* Encoding starts at the beginning, so a range would save nothing. Only all times together
+         * tell whether they are numbers. */
         ret_answer->accepts_ranges =
             !zd_slice_is_encoded(slice) && !zd_slice_result_may_leave_times(&slice->result);
     }
@@ -517,7 +517,7 @@ static enum zd_next step_plan_body(struct zd_request *req)
 
 /* ---- writing ---- */
 
-/* Where the elements went, and what the array is now. */
+/* Tells the range that the elements went to, and the new shape of the array. */
 static void emit_append(const struct zd_slice_write *write, struct zd_emit *emit)
 {
     uint64_t shape[ZD_RANK_MAX];

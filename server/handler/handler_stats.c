@@ -241,7 +241,7 @@ static enum zd_next step_read(struct zd_request *req)
     return zd_slice_read_chunks(req);
 }
 
-/* What a client has already, or only wants to know of, is not computed. */
+/* Goes on where the client has no copy and wants the figures: else the answer needs none. */
 static enum zd_next accept_conditions(
     struct zd_request *req, const struct zd_representation *answer)
 {
@@ -252,7 +252,7 @@ static enum zd_next accept_conditions(
 
 /* ---- memory ---- */
 
-/* The bytes that computing holds at the same time, those of the tag included. */
+/* Bounds the bytes that computing holds at the same time, and that the tag does. */
 static uint64_t held_bytes(const struct stats *stats)
 {
     const struct zd_layout *layout = stats->read.node->layout;
@@ -294,7 +294,7 @@ static enum zd_next step_admit(struct zd_request *req)
     return zd_admit_want(req, held_bytes(stats_of(req)), step_take);
 }
 
-/* ---- what is asked ---- */
+/* ---- the question ---- */
 
 static enum zd_status read_fields(struct stats *stats, struct zd_error *err)
 {

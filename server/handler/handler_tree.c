@@ -4,9 +4,9 @@
  *     walk -> [ a lot of rows ] -> rendered on a worker -> sent, the rows released -> walk on
  *     the stored listing, as text -> [ a lot of entries ] -> rendered on a worker -> sent -> ...
  *
- * A listing that is one lot has an entity tag and is kept for the next request. A longer one is
- * streamed, as soon as it is known to be one: a live one without a tag, since what it depends on is
- * known when it has been sent.
+ * A listing of one lot has an entity tag and is kept for the next request. A longer listing is
+ * streamed as soon as it is known to be longer. A live one has no tag then: the nodes that it
+ * depends on are known only when it has been sent.
  */
 #include "server/handler/handler_tree.h"
 
@@ -32,10 +32,10 @@
 #define RENDERED_BYTES 2048                /* the same: its text, while that grows */
 #define WINDOW_BYTES   (UINT64_C(2) << 20) /* of a streamed listing, at most */
 
-/** How much is gathered before it is sent, or before more may be. */
+/** Sizes of lots: how much is gathered before it is sent, or before more may be gathered. */
 static const struct lot {
     uint64_t n_rows;
-    uint64_t n_bytes; /* of their metadata, as caches count it: at most what it takes */
+    uint64_t n_bytes; /* of their metadata, as caches count it: an upper bound */
 } lots[] = {
     {.n_rows = 64, .n_bytes = UINT64_C(2) << 20},    /* not admitted yet */
     {.n_rows = 1024, .n_bytes = UINT64_C(24) << 20}, /* sent whole if this is all */
@@ -61,7 +61,7 @@ struct listing {
     uint64_t checked_ms;  /* when the store was asked about the first of it; loop time */
     bool is_uncertain;    /* the store could not tell of some node */
     bool may_show_stored; /* without being asked to */
-    bool is_unlisted;     /* it has no listings: what it has stored as one is shown */
+    bool is_unlisted;     /* the store lists nothing: show its stored listing */
     uint64_t n_wanted;    /* live rows to show */
     uint64_t n_compared;  /* live rows, with check=1 */
     uint64_t nodes_max;
@@ -192,7 +192,7 @@ enum zd_next zd_handler_tree_view(struct zd_request *req, enum zd_view_kind view
     return zd_request_want_node(req, step_gather);
 }
 
-/* Of the metadata of a lot, at most. */
+/* Bounds the bytes of the metadata of a lot. */
 static uint64_t lot_bytes(const struct listing *listing)
 {
     const uint64_t bytes = lots[zd_max_u64(listing->lot, LOT_WHOLE)].n_bytes;
@@ -200,8 +200,8 @@ static uint64_t lot_bytes(const struct listing *listing)
     return is_compared ? zd_min_u64(bytes, lots[LOT_STREAMED].n_bytes) : bytes;
 }
 
-/* A .zmetadata without a node says that it is not there, which nobody knows while the store fails.
- */
+/* A .zmetadata without a node says that the node is missing, which is unknown while the store
+ * fails. */
 static bool fails(struct listing *listing, const struct zd_walk_node *found)
 {
     if (listing->tree.ask.format != ZD_TREE_ZMETADATA || found->node != NULL ||
@@ -259,11 +259,11 @@ static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
     const struct lot *lot = &lots[listing->lot];
     want->rests = tree->live.n >= lot->n_rows ||
                   listing->lot_bytes >= zd_min_u64(lot->n_bytes, lot_bytes(listing));
-    /* One more than asked for tells that there is a next page. */
+    /* A row beyond the number asked for tells that there is a next page. */
     return tree->ask.check || listing->n_wanted <= tree->ask.limit;
 }
 
-/* The rows of a lot are in what the request was admitted for. */
+/* Whether the request was admitted for the rows of a lot. */
 static bool is_admitted(struct zd_request *req)
 {
     struct listing *listing = req->state;
@@ -272,7 +272,7 @@ static bool is_admitted(struct zd_request *req)
     return bytes > 0;
 }
 
-/* What has been sent of a stored listing has begun. Beyond limits that are so narrow, check=1 is
+/* Whether the answer begins at once: it may be long. Where limits are too narrow for it, check=1 is
  * refused. */
 static bool begins_early(const struct listing *listing)
 {
@@ -302,9 +302,9 @@ static enum zd_next walk(struct zd_request *req)
 
 /*
  * The stored listing is trusted only where nothing can have changed since it was written: in a
- * dataset that is declared immutable. Elsewhere nothing keeps it in step with the store, but it is
- * all there is where the store has no listings. Where there is an entry point, groups need no
- * document, and a listing lacks those that have none.
+ * dataset that is declared immutable. Elsewhere nothing keeps it in step with the store, but there
+ * is no other where the store has no listings. Where there is an entry point, groups need no
+ * document, and a listing lacks the groups without one.
  */
 static bool has_whole_listing(const struct zd_meta *meta)
 {
@@ -370,8 +370,8 @@ static uint64_t window_bytes(const struct zd_request *req)
     return zd_min_u64(ZD_STREAM_WINDOW_TIMES * stream_bytes, WINDOW_BYTES);
 }
 
-/* What is held at once of the nodes and of the text. Beside a stored listing there are fewer live
- * nodes, and none where they are not compared. */
+/* Bounds the bytes held at once of the nodes and of the text. Beside a stored listing there are
+ * fewer live nodes, and none where they are not compared. */
 static uint64_t held_bytes(const struct zd_request *req)
 {
     const struct listing *listing = req->state;
@@ -449,7 +449,7 @@ static enum zd_next step_listed(struct zd_request *req)
     return render_for(req, step_shown);
 }
 
-/* The groups above the first row are known: those below are met on the way. */
+/* The groups above the first row are known, and the groups below them are met on the way. */
 static enum zd_next step_rows(struct zd_request *req)
 {
     struct listing *listing = req->state;
@@ -494,7 +494,8 @@ static enum zd_next walk_on(struct zd_request *req)
     return zd_walk_go_on(&listing->walk);
 }
 
-/* A stored listing depends on what is known before it is sent. */
+/* Represents a stream. Only a stored listing has a tag: a live one depends on nodes that are known
+ * only when it has been sent. */
 static struct zd_representation represent_stream(const struct zd_request *req)
 {
     const struct listing *listing = req->state;
@@ -505,7 +506,7 @@ static struct zd_representation represent_stream(const struct zd_request *req)
     return (struct zd_representation){.media_type = "application/json"};
 }
 
-/* More than a whole listing has: what conditions say is judged now. */
+/* A listing of several lots has no tag: its conditions are judged now. */
 static enum zd_next begin_stream(struct zd_request *req)
 {
     struct listing *listing = req->state;
@@ -543,7 +544,8 @@ static enum zd_next rest(struct zd_request *req)
     return listing->lot == LOT_WHOLE ? begin_stream(req) : render_for(req, step_give);
 }
 
-/* The store has no listings, as the first lot shows: begin with what it has stored as one. */
+/* The store has no listings, as the first lot shows: begin with its stored listing of the
+ * hierarchy. */
 static enum zd_next show_stored(struct zd_request *req)
 {
     struct listing *listing = req->state;
@@ -612,7 +614,7 @@ static enum zd_next step_shown(struct zd_request *req)
     return step_rendered(req);
 }
 
-/* The piece is given: go on with what is left. */
+/* The piece is given: go on with the rest. */
 static enum zd_next go_on(struct zd_request *req)
 {
     struct listing *listing = req->state;

@@ -1,7 +1,7 @@
 /*
  * /v3/{d}/{key}, /v3-unsharded/{d}/{key}: any hierarchy as readers of final v3 see it.
  *
- *     x/zarr.json -> node -> its document; of a group with those of all nodes below it
+ *     x/zarr.json -> node -> its document; of a group with the documents of all nodes below it
  *     x/c/0/1     -> the array above the key -> its chunk: the stored object, an inner chunk of
  *                    one, or its elements
  */
@@ -107,7 +107,7 @@ struct search {
     struct zd_node_want want;
     size_t n_segments; /* of the key, that are left to the chunk now */
     size_t n_numbers;  /* the same, at the end of the key: all digits */
-    bool has_c;        /* before those there is "c" */
+    bool has_c;        /* the numbers follow a "c" */
     char path[ZD_KEY_BYTES_MAX + 1];
 };
 
@@ -195,7 +195,8 @@ static enum zd_next look(struct zd_request *req)
     return zd_catalog_want(req->dataset, search->path, &search->want);
 }
 
-/* What may be there besides: after "c", all numbers, then ever fewer of them. */
+/* Looks for the next array that the key may belong to: after "c", with all numbers, then with ever
+ * fewer of them. */
 static enum zd_next look_on(struct zd_request *req)
 {
     struct search *search = req->state;
@@ -227,7 +228,7 @@ static enum zd_next serve_object(struct zd_request *req, const uint64_t *index)
     return zd_handler_keys_object(req);
 }
 
-/* The request's node is an array, and rest what is below it. */
+/* The request's node is an array, and rest is the path below it. */
 static enum zd_next serve_chunk(struct zd_request *req, const char *rest)
 {
     const struct zd_layout *layout = req->node->layout;
