@@ -27,5 +27,5 @@ target_link_libraries(zd_microhttpd INTERFACE $<LINK_ONLY:zd_server>) # each nee
 # Debian's archive can speak TLS, which zarrd never asks for.
 if("gnutls" IN_LIST MICROHTTPD_STATIC_LIBRARIES)
     pkg_check_modules(GNUTLS REQUIRED IMPORTED_TARGET gnutls)
-    target_link_libraries(zd_microhttpd INTERFACE PkgConfig::GNUTLS)
+    target_link_libraries(zd_microhttpd INTERFACE $<LINK_ONLY:PkgConfig::GNUTLS>)
 endif()

@@ -1,45 +1,28 @@
-/* /zarr/{d}/{key}: the stored keys, verbatim, and directories as HTML indexes.
- *
- * An index that is longer than WHOLE_INDEX_BYTES is streamed, without a tag: a directory of any
- * size takes no more memory. */
+/* /zarr/{d}/{key}: the stored keys, verbatim; key_index.c answers for directories. */
 #include "server/handler/handler_keys.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "core/base/hash.h"
 #include "core/base/num.h"
-#include "server/data/key_list.h"
+#include "server/data/object_cache.h"
 #include "server/data/range_read.h"
+#include "server/handler/key_index.h"
 #include "server/http/escape.h"
-#include "server/http/html.h"
 #include "server/request/admit.h"
 #include "server/request/handler.h"
-#include "server/data/object_cache.h"
 #include "server/runtime/server.h"
 
 #define KEPT_BYTES_MAX  (256U << 10) /* larger objects are not kept as prepared answers */
 #define WHOLE_BYTES_MAX (64U << 10)  /* of larger objects only the range asked for is read */
-#define INDEX_PAGE      250          /* entries added in one turn of the loop */
-#define INDEX_BYTES                                                                                \
-    (INDEX_PAGE * UINT64_C(2048)) /* of a page: names of 255 bytes, as text and in links */
-
-#define WHOLE_INDEX_BYTES (256U << 10)
-#define DOCUMENT_TYPE     "application/json"
-#define INDEX_END         "</pre></body></html>\n"
-#define LOCATION_MAX      1024 /* a name of 255 bytes, each of them encoded */
+#define DOCUMENT_TYPE   "application/json"
+#define LOCATION_MAX    1024 /* a name of 255 bytes, each of them encoded */
 
 struct keys {
     struct zd_object_want object;
     struct zd_object_want directory;
     struct zd_range_want range;
-    struct zd_key_list list;
-    bool is_range;    /* asked for, of the object */
-    bool is_streamed; /* the index */
+    bool is_range; /* the client asked for a range */
     uint32_t n_restarts;
-    struct zd_text page; /* the index */
-    struct zd_hash hash; /* of the pieces so far */
-    size_t n_hashed;     /* bytes */
 };
 
 static struct keys *keys_of(const struct zd_request *req)
@@ -53,8 +36,6 @@ static void state_free(struct zd_request *req)
     zd_objects_release(&keys->object);
     zd_objects_release(&keys->directory);
     zd_range_read_release(&keys->range);
-    zd_key_list_release(&keys->list);
-    zd_text_done(&keys->page);
     zd_free(keys);
 }
 
@@ -96,201 +77,6 @@ static struct zd_representation represent(const struct zd_request *req, const st
     return representation;
 }
 
-/* ---- a directory ---- */
-
-static void add_title(const struct zd_request *req, struct zd_text *page)
-{
-    zd_text_add(page, "Index of /zarr/");
-    zd_text_add(page, req->dataset->config.name);
-    zd_text_add(page, "/");
-    if (req->path[0] != '\0') {
-        zd_escape_html(page, req->path);
-        zd_text_add(page, "/");
-    }
-}
-
-/* The form of index that fsspec, GDAL, neuroglancer and N5 all read. */
-static void begin_page(const struct zd_request *req, struct zd_text *page)
-{
-    zd_text_add(page, "<!doctype html><html><head><title>");
-    add_title(req, page);
-    zd_text_add(page, "</title></head><body>\n<h1>");
-    add_title(req, page);
-    zd_text_add(page, "</h1><pre><a href=\"../\">../</a>\n");
-}
-
-static void add_entry(struct zd_text *page, const struct zd_store_entry *entry)
-{
-    const char *slash = entry->is_prefix ? "/" : "";
-    zd_text_add(page, "<a href=\"");
-    (void)zd_escape_percent_encode(zd_span_of(entry->name), page);
-    zd_text_add(page, slash);
-    zd_text_add(page, "\">");
-    zd_escape_html(page, entry->name);
-    zd_text_add(page, slash);
-    zd_text_add(page, "</a>\n");
-}
-
-/* Takes the lines that were added to the index since the last time. */
-static void hash_page(struct keys *keys)
-{
-    const struct zd_span page = zd_text_span(&keys->page);
-    zd_hash_add(&keys->hash,
-        (struct zd_span){.ptr = page.ptr + keys->n_hashed, .len = page.len - keys->n_hashed});
-    keys->n_hashed = page.len;
-}
-
-static enum zd_next respond_page(struct zd_request *req)
-{
-    struct zd_text *page = &keys_of(req)->page;
-    zd_text_add(page, INDEX_END);
-    ZD_AUTO(zd_buf) body = NULL;
-    struct zd_error err = {0};
-    const enum zd_status status = zd_text_buf(page, &body);
-    if (status != ZD_OK) {
-        err.status = zd_fail(&err, status, "the index has more than %zu bytes", page->len_max);
-        zd_fact_limit(&err, page->len_max, page->len);
-        return zd_respond_error(req, NULL, &err);
-    }
-    hash_page(keys_of(req));
-    struct zd_representation representation = {
-        .media_type = ZD_HTML_TYPE,
-        .body = body,
-    };
-    zd_tag_format(representation.etag, keys_of(req)->hash.value, "index");
-    return zd_respond(req, &representation);
-}
-
-static enum zd_next respond_missing(struct zd_request *req, uint64_t checked_ms)
-{
-    struct zd_error err = {0};
-    err.status = zd_fail(&err, ZD_NOT_FOUND, "dataset '%s' has no key '%.256s'",
-        req->dataset->config.name, req->path);
-    const struct zd_problem problem = {
-        .code = "key_not_found",
-        .err = &err,
-        .keep_until_ms = checked_ms == 0 ? 0 : zd_dataset_trusts_until(req->dataset, checked_ms),
-    };
-    return zd_respond_problem(req, &problem);
-}
-
-/* ---- a long index ---- */
-
-static zd_step step_listed;
-
-static enum zd_next list_on(struct zd_request *req)
-{
-    req->step = step_listed;
-    zd_key_list_next(&keys_of(req)->list);
-    return ZD_WAIT;
-}
-
-/* Sends the lines of the index that are there. The head leaves with the first piece. */
-static enum zd_next step_give(struct zd_request *req)
-{
-    struct keys *keys = keys_of(req);
-    const struct zd_representation answer = {.media_type = ZD_HTML_TYPE};
-    struct zd_buf *piece = NULL;
-    req->step = step_give;
-    if (zd_request_want_room(req, keys->page.len) == ZD_WAIT) {
-        return ZD_WAIT;
-    }
-    if (!zd_stream_is_open(&req->stream) && zd_respond_stream(req, &answer) == ZD_DONE) {
-        return ZD_DONE;
-    }
-    if (zd_text_buf(&keys->page, &piece) != ZD_OK) {
-        return zd_respond_no_memory(req, "an index");
-    }
-    zd_text_clear(&keys->page);
-    zd_request_give(req, piece, 0, piece->len);
-    return keys->list.list == NULL ? zd_request_end_stream(req) : list_on(req);
-}
-
-/* Judges the conditions of an answer without a tag. */
-static enum zd_next step_stream(struct zd_request *req)
-{
-    struct zd_representation answer = {.media_type = ZD_HTML_TYPE};
-    switch (zd_respond_condition(req, &answer)) {
-    case ZD_NOT_MODIFIED:
-        return zd_respond_not_modified(req, &answer);
-    case ZD_PRECONDITION:
-        return zd_respond_precondition(req, answer.etag);
-    default:
-        break;
-    }
-    if (req->is_head) {
-        return zd_respond(req, &answer);
-    }
-    keys_of(req)->is_streamed = true;
-    zd_stream_init(&req->stream, 2 * INDEX_BYTES);
-    return step_give(req);
-}
-
-static enum zd_next give_index(struct zd_request *req)
-{
-    const uint64_t bytes = zd_admit_stream_bytes(req, 4 * INDEX_BYTES);
-    return keys_of(req)->is_streamed ? step_give(req)
-                                     : zd_admit_want_locked(req, bytes, step_stream, step_stream);
-}
-
-static enum zd_next end_page(struct zd_request *req)
-{
-    struct keys *keys = keys_of(req);
-    zd_key_list_release(&keys->list);
-    if (!keys->is_streamed) {
-        return respond_page(req);
-    }
-    zd_text_add(&keys->page, INDEX_END);
-    return step_give(req);
-}
-
-static enum zd_next step_listed(struct zd_request *req)
-{
-    struct keys *keys = keys_of(req);
-    const enum zd_status status = keys->list.wait.status;
-    const bool is_root = req->path[0] == '\0';
-    if (status == ZD_NOT_FOUND && !is_root) {
-        return respond_missing(req, 0);
-    }
-    if (status == ZD_NOT_FOUND) {
-        return respond_page(req); /* nothing is stored yet */
-    }
-    if (status != ZD_OK) {
-        return zd_respond_error(req, NULL, &keys->list.wait.err);
-    }
-    const struct zd_store_list *list = keys->list.list;
-    for (size_t i = 0; i < list->n_entries; i++) {
-        add_entry(&keys->page, &list->entry[i]);
-    }
-    if (keys->page.status != ZD_OK || !list->has_more || list->n_entries == 0) {
-        return end_page(req);
-    }
-    if (keys->is_streamed || keys->page.len > WHOLE_INDEX_BYTES) {
-        return give_index(req);
-    }
-    hash_page(keys);
-    return list_on(req);
-}
-
-static enum zd_next step_list(struct zd_request *req)
-{
-    struct keys *keys = keys_of(req);
-    char prefix[ZD_KEY_BYTES_MAX + 2];
-    const bool is_root = req->path[0] == '\0';
-    (void)snprintf(prefix, sizeof prefix, "%s%s", req->path, is_root ? "" : "/");
-    keys->list.wait = zd_machine_wait(&req->machine);
-    req->step = step_listed;
-    return zd_key_list_want(req->dataset, prefix, INDEX_PAGE, &keys->list);
-}
-
-static enum zd_next step_index(struct zd_request *req)
-{
-    if (req->path[0] != '\0' && !zd_key_is_valid(req->path)) {
-        return respond_missing(req, 0);
-    }
-    return zd_admit_want(req, INDEX_BYTES + WHOLE_INDEX_BYTES, step_list);
-}
-
 /* Redirect to the same name with a slash; relative, so that it works behind any proxy. */
 static enum zd_next redirect_to_directory(struct zd_request *req)
 {
@@ -318,7 +104,7 @@ static enum zd_next step_directory_known(struct zd_request *req)
     if (directory->wait.status != ZD_NOT_FOUND) {
         return zd_respond_error(req, NULL, &directory->wait.err);
     }
-    return respond_missing(req, zd_min_u64(keys->object.checked_ms, directory->checked_ms));
+    return zd_key_index_missing(req, zd_min_u64(keys->object.checked_ms, directory->checked_ms));
 }
 
 /* A remote store is asked once about a missing document: clients look for the documents of every
@@ -327,7 +113,7 @@ static enum zd_next look_for_directory(struct zd_request *req)
 {
     struct keys *keys = keys_of(req);
     if (is_remote_document(req)) {
-        return respond_missing(req, keys->object.checked_ms);
+        return zd_key_index_missing(req, keys->object.checked_ms);
     }
     keys->directory.wait = zd_machine_wait(&req->machine);
     req->step = step_directory_known;
@@ -548,19 +334,10 @@ bool zd_handler_keys_are_forbidden(struct zd_request *req)
     return true;
 }
 
-/* NULL: the request is answered. */
-static struct keys *new_keys(struct zd_request *req)
-{
-    struct keys *keys = zd_request_new_state(req, sizeof *keys, state_free);
-    if (keys != NULL) {
-        zd_text_init(&keys->page, req->server->config->settings.limits_tree_bytes);
-    }
-    return keys;
-}
-
 enum zd_next zd_handler_keys_object(struct zd_request *req)
 {
-    return new_keys(req) == NULL ? ZD_DONE : read_object(req);
+    const struct keys *keys = zd_request_new_state(req, sizeof *keys, state_free);
+    return keys == NULL ? ZD_DONE : read_object(req);
 }
 
 static enum zd_next step_begin(struct zd_request *req)
@@ -568,19 +345,10 @@ static enum zd_next step_begin(struct zd_request *req)
     if (zd_handler_keys_are_forbidden(req)) {
         return ZD_DONE;
     }
-    struct keys *keys = new_keys(req);
-    if (keys == NULL) {
-        return ZD_DONE;
-    }
     if (req->path_ends_in_slash) {
-        begin_page(req, &keys->page);
-        req->step = step_index;
-        return ZD_NEXT;
+        return zd_key_index_show(req);
     }
-    if (req->path[0] == '\0') {
-        return redirect_to_directory(req);
-    }
-    return read_object(req);
+    return req->path[0] == '\0' ? redirect_to_directory(req) : zd_handler_keys_object(req);
 }
 
 static const struct zd_route routes[] = {
