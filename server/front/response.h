@@ -1,4 +1,5 @@
-/* Responses of libmicrohttpd, and the answers of requests. response_headers.h has their headers,
+/* Responses of libmicrohttpd, and the answers of requests: reply.c makes answers of them, and
+ * reply_cache.c keeps answers. response_headers.h has their headers,
  * response_form.h has responses that requests share, and response_bytes.h has answers that
  * libmicrohttpd never sees. Thread: loop. */
 #ifndef ZD_FRONT_RESPONSE_H

@@ -1,5 +1,6 @@
 /* Which requests may begin now: memory and places, budgeted before they are taken. A fair queue in
- * front of each lane. The caller gives the time. Thread: loop. */
+ * front of each lane. The caller gives the time. admit.h asks this module for requests. Thread:
+ * loop. */
 #ifndef ZD_REQUEST_ADMISSION_H
 #define ZD_REQUEST_ADMISSION_H
 

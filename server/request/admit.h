@@ -1,4 +1,5 @@
-/* Requests before they take memory and work: admitted, made to wait, or refused. Thread: loop. */
+/* Requests before they take memory and work: admitted, made to wait, or refused. This module
+ * answers requests; admission.h decides, and knows no request. Thread: loop. */
 #ifndef ZD_REQUEST_ADMIT_H
 #define ZD_REQUEST_ADMIT_H
 

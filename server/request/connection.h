@@ -1,4 +1,5 @@
-/* The connection's functions for requests. The front defines them; tests have a front of their own
+/* The connection's functions for requests. The front defines them in server/front/exchange.c,
+ * exchange_head.c and exchange_record.c; tests have a front of their own
  * (tests/support/front_fake.h). Thread: loop. */
 #ifndef ZD_REQUEST_CONNECTION_H
 #define ZD_REQUEST_CONNECTION_H

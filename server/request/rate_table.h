@@ -1,5 +1,5 @@
 /* The use of rates by each client, in bounded memory and at a constant cost. The caller
- * gives the time, of a clock that never goes back. Thread: loop.
+ * gives the time, of a clock that never goes back. rates.h calls this module. Thread: loop.
  *
  * A token bucket, kept as the time at which it will be full again: a client may use at once what
  * ZD_RATE_TABLE_WINDOW_S seconds give it, and then as much as comes in. A client whose buckets are

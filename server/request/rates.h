@@ -1,6 +1,7 @@
 /* How much a client may ask for: access.requests_per_s and access.bytes_per_s, of a credential or
  * of an anonymous address. Health and OPTIONS cost nothing, but the address of a client pays for
- * a credential that nobody has, on any route. Thread: loop. */
+ * a credential that nobody has, on any route. This module knows requests; rate_table.h counts.
+ * Thread: loop. */
 #ifndef ZD_REQUEST_RATES_H
 #define ZD_REQUEST_RATES_H
 

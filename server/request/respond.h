@@ -1,5 +1,5 @@
-/* Answering a request: what handlers call in their last step. The front defines it. Thread: loop.
- */
+/* Answers of requests: handlers call these functions in their last step. server/front/reply.c
+ * defines the functions that make responses, and respond.c the rest. Thread: loop. */
 #ifndef ZD_REQUEST_RESPOND_H
 #define ZD_REQUEST_RESPOND_H
 
