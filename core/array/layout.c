@@ -185,7 +185,8 @@ static enum zd_status open_chain(const struct zd_layout *layout, const uint64_t 
     }
     return status == ZD_NO_MEMORY || refusal == ZD_NO_MEMORY
                ? zd_fail(err, ZD_NO_MEMORY, "no memory for the codecs of a chunk")
-               : zd_fail(err, ZD_UNSUPPORTED, "a chunk of its shape cannot be: %s", why.text);
+               : zd_fail(err, ZD_UNSUPPORTED, "the codecs cannot encode a chunk of this shape: %s",
+                     why.text);
 }
 
 static enum zd_status open_one(const struct zd_layout *layout, const uint64_t *index,
@@ -220,7 +221,7 @@ enum zd_status zd_layout_open(const struct zd_layout *layout, uint32_t level, co
     }
     struct zd_level *one = zd_alloc(sizeof *one);
     if (one == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, "no memory for what a chunk is");
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for the description of a chunk");
     }
     *one = *all;
     one->chain = NULL;

@@ -61,10 +61,9 @@ const char *zd_rendition_refusal(const struct zd_meta *meta)
         return NULL;
     }
     if (meta->dtype.kind == ZD_DTYPE_LIST) {
-        return "no data type of v3 has elements that are lists";
+        return "Zarr v3 has no data type with lists as elements";
     }
-    return fields != NULL && fields->has_array ? "no data type of v3 has fields that are arrays"
-                                               : NULL;
+    return fields != NULL && fields->has_array ? "Zarr v3 has no structs with array fields" : NULL;
 }
 
 /* Shards of drafts are always opened: the index of one may lack the checksum that final v3 wants.

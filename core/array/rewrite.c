@@ -91,7 +91,8 @@ static enum zd_status elements_of(struct work *work, const struct zd_slot_place 
     if (span.len > work->leaf->stored_max) {
         const struct zd_chain *chain = work->leaf->chain;
         const enum zd_status status = zd_fail(err, ZD_CORRUPT,
-            "a stored chunk has more than the %" PRIu64 " bytes that its codecs produce at most",
+            "the stored chunk has more than %" PRIu64
+            " bytes, the most that its codecs can produce",
             work->leaf->stored_max);
         zd_fact_name(err, zd_chain_codec(chain, zd_chain_count(chain) - 1)->name);
         return status;
@@ -422,7 +423,7 @@ static enum zd_status apply(
         apply_bytes(work, edit, &place, counts);
         return ZD_OK;
     }
-    return zd_fail(err, ZD_INTERNAL, "no such edit");
+    return zd_fail(err, ZD_INTERNAL, "unknown kind of edit");
 }
 
 static void apply_all(struct work *work)

@@ -111,7 +111,7 @@ static ZD_RESULT read_word(struct grammar *grammar, struct zd_span word)
     const bool is_nonfinite = grammar->nonfinite && zd_json_word_is_nonfinite(word);
     if (!is_nonfinite && !zd_span_is(word, "true") && !zd_span_is(word, "false") &&
         !zd_span_is(word, "null") && !is_number(word)) {
-        return fail(grammar, grammar->at, "expected a value; this word is not one");
+        return fail(grammar, grammar->at, "expected a value, found an unknown word");
     }
     grammar->has_nonfinite = grammar->has_nonfinite || is_nonfinite;
     after_value(grammar);

@@ -69,7 +69,8 @@ static void add_unknown(
     check->has_failed = true;
     if (check->faults != NULL) {
         zd_faults_add(check->faults, ZD_FAULT_INVALID, "unknown_member", check->name, at, expected,
-            member, "%s has no member \"%s\"; expected %s", check->name, member, expected);
+            member, "%s does not define the member \"%s\"; expected %s", check->name, member,
+            expected);
     }
 }
 

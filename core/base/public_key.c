@@ -42,7 +42,7 @@ static enum zd_status keep(EVP_PKEY *pkey, const EVP_MD *digest, bool is_p256,
 {
     ERR_clear_error();
     if (pkey == NULL) {
-        return zd_fail(err, ZD_INVALID, "these numbers are no public key");
+        return zd_fail(err, ZD_INVALID, "not a valid public key");
     }
     struct zd_public_key *key = zd_alloc(sizeof *key);
     if (key == NULL) {
@@ -98,12 +98,12 @@ enum zd_status zd_public_key_new_rsa(struct zd_span modulus, struct zd_span expo
     const struct zd_span e = without_zeros(exponent);
     const size_t n_bits = n.len * BITS_OF_A_BYTE;
     if (n_bits < ZD_PUBLIC_KEY_RSA_BITS_MIN || n_bits > ZD_PUBLIC_KEY_RSA_BITS_MAX) {
-        return zd_fail(err, ZD_INVALID, "an RSA key of %zu bits (%d to %d are taken)", n_bits,
+        return zd_fail(err, ZD_INVALID, "the RSA key has %zu bits; expected %d to %d", n_bits,
             ZD_PUBLIC_KEY_RSA_BITS_MIN, ZD_PUBLIC_KEY_RSA_BITS_MAX);
     }
     if (e.len == 0 || e.len > ZD_PUBLIC_KEY_EXPONENT_MAX || e.ptr[e.len - 1] % 2 == 0 ||
         (e.len == 1 && e.ptr[0] < LEAST_RSA_EXPONENT) || n.ptr[n.len - 1] % 2 == 0) {
-        return zd_fail(err, ZD_INVALID, "an RSA key whose modulus or exponent is none");
+        return zd_fail(err, ZD_INVALID, "invalid RSA modulus or exponent");
     }
     BIGNUM *big_n = BN_bin2bn(n.ptr, (int)n.len, NULL);
     BIGNUM *big_e = BN_bin2bn(e.ptr, (int)e.len, NULL);
@@ -121,7 +121,7 @@ enum zd_status zd_public_key_new_p256(
     char group[] = "prime256v1";
     uint8_t point[POINT_BYTES] = {POINT_IS_WHOLE};
     if (x.len != ZD_PUBLIC_KEY_P256_BYTES || y.len != ZD_PUBLIC_KEY_P256_BYTES) {
-        return zd_fail(err, ZD_INVALID, "coordinates of %zu and %zu bytes (%d each are expected)",
+        return zd_fail(err, ZD_INVALID, "the coordinates have %zu and %zu bytes; expected %d each",
             x.len, y.len, ZD_PUBLIC_KEY_P256_BYTES);
     }
     memcpy(point + 1, x.ptr, x.len);
@@ -138,7 +138,7 @@ enum zd_status zd_public_key_new_ed25519(
     struct zd_span x, struct zd_public_key **ret_key, struct zd_error *err)
 {
     if (x.len != ZD_PUBLIC_KEY_ED25519_BYTES) {
-        return zd_fail(err, ZD_INVALID, "an Ed25519 key of %zu bytes (%d are expected)", x.len,
+        return zd_fail(err, ZD_INVALID, "the Ed25519 key has %zu bytes; expected %d", x.len,
             ZD_PUBLIC_KEY_ED25519_BYTES);
     }
     return keep(EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, x.ptr, x.len), NULL, false,

@@ -61,12 +61,12 @@ static enum zd_status read_open(
     const char *path = reading->path;
     if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode)) {
         return zd_fail(
-            err, ZD_INVALID, "%s" ZD_ASIDE(" %.200s") ": it is not a file", option, path);
+            err, ZD_INVALID, "%s" ZD_ASIDE(" %.200s") ": not a regular file", option, path);
     }
     ZD_TRY(judge(reading, &file, err));
     if ((uint64_t)file.st_size > reading->bytes_max) {
         return zd_fail(err, ZD_INVALID,
-            "%s" ZD_ASIDE(" %.200s") ": it has %lld bytes; %zu are allowed", option, path,
+            "%s" ZD_ASIDE(" %.200s") ": the file has %lld bytes; the limit is %zu", option, path,
             (long long)file.st_size, reading->bytes_max);
     }
     ZD_AUTO(zd_buf) bytes = zd_buf_new((size_t)file.st_size + 1);
@@ -78,8 +78,8 @@ static enum zd_status read_open(
             err, ZD_INVALID, "%s" ZD_ASIDE(" %.200s") ": %s", option, path, strerror(errno));
     }
     if (bytes->len > (size_t)file.st_size) {
-        return zd_fail(
-            err, ZD_INVALID, "%s" ZD_ASIDE(" %.200s") ": it grows while it is read", option, path);
+        return zd_fail(err, ZD_INVALID,
+            "%s" ZD_ASIDE(" %.200s") ": the file grew while it was read", option, path);
     }
     *ret_bytes = ZD_TAKE(bytes);
     return ZD_OK;

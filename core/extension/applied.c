@@ -43,7 +43,7 @@ static void judge_flag(const struct zd_extension *extension, const struct zd_def
         const struct zd_pointer flag = zd_pointer_member(at, "must_understand");
         zd_faults_add(faults, subject->is_stored ? ZD_FAULT_WARNING : ZD_FAULT_INVALID,
             "must_understand_false", extension->name, &flag, "true", "false",
-            "\"%s\" must be understood", extension->name);
+            "\"%s\" requires must_understand true", extension->name);
     }
 }
 
@@ -52,7 +52,7 @@ static void judge_repetition(const struct zd_applied_list *list,
 {
     if (!extension->may_repeat && is_applied(list, extension)) {
         zd_faults_add(faults, ZD_FAULT_INVALID, "duplicate", extension->name, at,
-            "one entry of that name", extension->name, "\"%s\" must appear in the list only once",
+            "one entry with that name", extension->name, "\"%s\" must appear in the list only once",
             extension->name);
     }
 }

@@ -32,11 +32,11 @@
 const struct zd_data_type_form zd_data_type_forms[] = {
     {"numpy.datetime64", TICKS_SCHEMA("Times, as ticks since 1970-01-01T00:00")},
     {"numpy.timedelta64", TICKS_SCHEMA("Durations, as ticks")},
-    {"fixed_length_utf32", LENGTH_SCHEMA("Text, 4 bytes a character", "4")},
-    {"null_terminated_bytes", LENGTH_SCHEMA("Strings of bytes, without zeros at their end", "1")},
+    {"fixed_length_utf32", LENGTH_SCHEMA("Text, 4 bytes per character", "4")},
+    {"null_terminated_bytes", LENGTH_SCHEMA("Byte strings; zeros at the end do not count", "1")},
     {"raw_bytes", LENGTH_SCHEMA("Opaque bytes", "1")},
-    {STRUCT, FIELDS_SCHEMA("Fields, one after the other, without gaps")},
-    {STRUCTURED, FIELDS_SCHEMA("The former spelling of struct; it is only read")},
+    {STRUCT, FIELDS_SCHEMA("Named fields, stored without gaps")},
+    {STRUCTURED, FIELDS_SCHEMA("The old name of struct; read-only")},
     {NULL, NULL},
 };
 
@@ -75,7 +75,7 @@ static enum zd_status add_unknown_unit(const struct judged *judged, const char *
     const struct zd_pointer at = zd_pointer_member(&judged->configuration_at, "unit");
     zd_faults_add(judged->faults, ZD_FAULT_INVALID, "out_of_range", "unit", &at,
         "Y, M, W, D, h, m, s, ms, us, ns, ps, fs, as or generic", unit,
-        "the unit of %s must be one of NumPy's", judged->definition->name);
+        "the unit of %s must be a time unit of NumPy", judged->definition->name);
     return ZD_INVALID;
 }
 
@@ -100,8 +100,8 @@ static enum zd_status add_bad_length(const struct judged *judged, uint64_t bytes
     zd_faults_add(judged->faults, is_long ? ZD_FAULT_UNSUPPORTED : ZD_FAULT_INVALID,
         is_long ? "unsupported_data_type" : "out_of_range", LENGTH, &at,
         is_long ? "at most 65536" : "a multiple of 4", NULL,
-        is_long ? "elements of %llu bytes; this server reads up to 65536"
-                : "%llu bytes are no number of whole characters",
+        is_long ? "the elements have %llu bytes; the limit is 65536"
+                : "%llu bytes are not a whole number of characters",
         (unsigned long long)bytes);
     return is_long ? ZD_UNSUPPORTED : ZD_INVALID;
 }
@@ -150,7 +150,7 @@ static void judge_no_configuration(const struct judged *judged)
         const char *name = zd_json_iter_name(iter);
         const struct zd_pointer place = zd_pointer_member(&judged->configuration_at, name);
         zd_faults_add(judged->faults, ZD_FAULT_INVALID, "unknown_member", name, &place,
-            "no members", name, "this configuration has no member \"%s\"", name);
+            "no members", name, "the configuration does not define the member \"%s\"", name);
     }
 }
 
@@ -170,7 +170,7 @@ static enum zd_status parse_plain(const struct judged *judged, struct zd_dtype *
     }
     if (strcmp(dtype.name, name) != 0) {
         zd_faults_add(judged->faults, ZD_FAULT_WARNING, "unregistered_name", name, judged->at,
-            dtype.name, name, "\"%s\" is another name of \"%s\"", name, dtype.name);
+            dtype.name, name, "\"%s\" is an alias of \"%s\"", name, dtype.name);
     }
     judge_no_configuration(judged);
     *ret_dtype = dtype;
@@ -183,7 +183,7 @@ static void warn_of_name(const struct judged *judged)
     const char *name = judged->definition->name;
     if (strcmp(name, "null_terminated_bytes") == 0 || strcmp(name, "raw_bytes") == 0) {
         zd_faults_add(judged->faults, ZD_FAULT_WARNING, "unregistered_name", name, judged->at, NULL,
-            name, "the data type \"%s\" is zarr-python's; it is not registered", name);
+            name, "the data type \"%s\" belongs to zarr-python and is not registered", name);
     }
 }
 
@@ -233,7 +233,7 @@ static enum zd_status take_apart(const struct judged *judged, const struct zd_js
     *ret_type = is_pair ? zd_json_element(field, 1) : zd_json_member(field, "data_type");
     if (*ret_name == NULL || *ret_type == NULL || zd_json_count(field) != 2) {
         return add_fault(judged, at, "an object with name and data_type",
-            "a field must have the members name and data_type, and no others");
+            "a field must have exactly the members name and data_type");
     }
     return ZD_OK;
 }
@@ -242,12 +242,11 @@ static enum zd_status judge_added(
     const struct judged *judged, const struct zd_pointer *at, enum zd_status status)
 {
     if (status == ZD_INVALID) {
-        return add_fault(judged, at, "a name of its own", "names of fields must differ");
+        return add_fault(judged, at, "a unique name", "field names must be unique");
     }
     if (status == ZD_TOO_LARGE) {
         zd_faults_add(judged->faults, ZD_FAULT_UNSUPPORTED, "unsupported_data_type", FIELDS, at,
-            NULL, NULL,
-            "this server reads structures of at most %d fields, %d deep, in 65536 bytes",
+            NULL, NULL, "the structure exceeds %d fields, %d levels or 65536 bytes",
             ZD_STRUCT_FIELDS_MAX, ZD_STRUCT_DEPTH_MAX);
         return ZD_UNSUPPORTED;
     }
@@ -351,7 +350,7 @@ static enum zd_status parse_struct(const struct judged *judged, struct zd_dtype 
         zd_faults_add(judged->faults,
             judged->rules->is_strict ? ZD_FAULT_INVALID : ZD_FAULT_WARNING, "legacy_spelling",
             STRUCTURED, judged->at, STRUCT, STRUCTURED,
-            "\"structured\" is the former spelling of \"struct\"");
+            "\"structured\" is the old name of \"struct\"");
     }
     ret_dtype->fields = ZD_TAKE(fields);
     return ZD_OK;

@@ -36,7 +36,7 @@ static bool judge_name(struct zd_span name, const struct zd_pointer *at, bool st
     const char *text = name.len == 0 ? "" : (const char *)name.ptr;
     if (class == ZD_NAME_OLD && !strict) {
         zd_faults_add(faults, ZD_FAULT_WARNING, "unregistered_name", text, &place, NAME_FORM, text,
-            "the name \"%.*s\" is valid only by an old draft", (int)name.len, text);
+            "the name \"%.*s\" is valid only in an old draft", (int)name.len, text);
         return true;
     }
     zd_faults_add(faults, ZD_FAULT_INVALID, "bad_name", text, &place, NAME_FORM, text,
@@ -60,7 +60,7 @@ static void judge_surplus(const struct zd_json *json, const struct zd_pointer *a
         const struct zd_pointer place = zd_pointer_member(at, member);
         zd_faults_add(faults, ZD_FAULT_INVALID, "unknown_member", member, &place,
             "name, configuration, must_understand", member,
-            "an extension definition has no member \"%s\"", member);
+            "extension definitions do not define the member \"%s\"", member);
     }
 }
 
@@ -76,7 +76,7 @@ static bool read_name(const struct zd_json *json, const struct zd_pointer *at, b
     }
     zd_faults_add(faults, ZD_FAULT_INVALID, name == NULL ? "missing_member" : "wrong_type", "name",
         &place, "a string", name == NULL ? NULL : zd_json_type_name(name),
-        name == NULL ? "the extension definition has no member \"name\""
+        name == NULL ? "the extension definition lacks the member \"name\""
                      : "the name of an extension must be a string");
     return false;
 }

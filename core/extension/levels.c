@@ -38,8 +38,8 @@ enum zd_status zd_levels_choose(
         }
         least = zd_min_u64(least, level->n_elements);
     }
-    const enum zd_status status = zd_fail(err, ZD_TOO_LARGE,
-        "at every level the answer has more than %" PRIu64 " elements", choice->n_elements_max);
+    const enum zd_status status = zd_fail(
+        err, ZD_TOO_LARGE, "every level exceeds %" PRIu64 " elements", choice->n_elements_max);
     zd_fact_limit(err, choice->n_elements_max, least);
     return status;
 }

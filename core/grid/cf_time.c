@@ -96,7 +96,7 @@ enum zd_status zd_cf_time_parse(struct zd_span units, struct zd_span calendar,
             shown(units), (const char *)units.ptr);
     }
     if (!zd_cf_calendar_find(trimmed(calendar), &time.calendar)) {
-        const enum zd_status status = zd_fail_name(err, "calendar", "there is no calendar '%.*s'",
+        const enum zd_status status = zd_fail_name(err, "calendar", "unknown calendar '%.*s'",
             shown(calendar), (const char *)calendar.ptr);
         zd_fact_expected(err, "%s", zd_cf_calendar_names);
         zd_fact_found(err, "%.*s", shown(calendar), (const char *)calendar.ptr);
@@ -104,15 +104,14 @@ enum zd_status zd_cf_time_parse(struct zd_span units, struct zd_span calendar,
     }
     time.unit = unit_of(unit, time.calendar);
     if (time.unit == 0) {
-        return zd_fail(err, ZD_UNSUPPORTED,
-            "'%.*s' is no unit of time that always has the same length", shown(unit),
+        return zd_fail(err, ZD_UNSUPPORTED, "the time unit '%.*s' has no fixed length", shown(unit),
             (const char *)unit.ptr);
     }
     if (!zd_iso_date_read_loose(reference, &date) ||
         !zd_iso_date_period(&date, time.calendar, &time.reference, &end)) {
         const enum zd_status status = zd_fail_name(err, "units",
-            "the units count from '%.*s', which is no date of their calendar", shown(reference),
-            (const char *)reference.ptr);
+            "the reference date '%.*s' of the units is not a date of the calendar",
+            shown(reference), (const char *)reference.ptr);
         zd_fact_expected(err, "a date such as 2001-02-03 04:05:06");
         zd_fact_found(err, "%.*s", shown(reference), (const char *)reference.ptr);
         return status;

@@ -68,8 +68,8 @@ enum zd_status zd_grid_check(
             continue;
         }
         const enum zd_status status = zd_fail(err, ZD_OUT_OF_BOUNDS,
-            "chunk index %" PRIu64 " of dimension %" PRIu32 ": the grid has %" PRIu64
-            " chunks there",
+            "chunk index %" PRIu64 " of dimension %" PRIu32
+            " is out of bounds: the grid has %" PRIu64 " chunks along it",
             index[d], d, n_chunks);
         zd_fact_dim(err, d);
         zd_fact_index(err, (int64_t)zd_min_u64(index[d], INT64_MAX));

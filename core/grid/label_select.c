@@ -277,10 +277,9 @@ static enum zd_status select_text(const struct zd_labels *labels, struct zd_span
     }
     const bool is_value =
         zd_label_spec_parse(text, &spec, NULL) == ZD_OK && spec.method == ZD_LABEL_EXACT;
-    return is_value
-               ? status
-               : zd_label_spec_fail(err,
-                     "a value: strings are selected exactly, without a method or interval", text);
+    return is_value ? status
+                    : zd_label_spec_fail(
+                          err, "a plain value: strings have no methods or intervals", text);
 }
 
 enum zd_status zd_label_select(const struct zd_labels *labels, struct zd_span text,

@@ -295,7 +295,7 @@ static enum zd_status read_time(const struct zd_labels *labels, struct zd_span t
     }
     return zd_iso_date_period(&date, labels->time.calendar, &label->whole, &label->end)
                ? ZD_OK
-               : zd_label_spec_fail(err, "a date that the calendar has", text);
+               : zd_label_spec_fail(err, "a date that exists in the calendar", text);
 }
 
 static enum zd_status read_duration(

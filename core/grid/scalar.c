@@ -175,7 +175,7 @@ static enum zd_status parse_base64(const struct zd_dtype *dtype, const struct zd
         return ZD_OK;
     }
     char expected[ZD_FACT_TEXT_BYTES];
-    snprintf(expected, sizeof expected, "base64 of %s%u bytes (RFC 4648, 4)",
+    snprintf(expected, sizeof expected, "base64 of %s%u bytes (RFC 4648, section 4)",
         may_be_short ? "at most " : "", dtype->bytes);
     return refuse(dtype, json, expected, err);
 }

@@ -217,7 +217,7 @@ void zd_scalar_float_expected(const struct zd_dtype *dtype, char ret_expected[ZD
     ZD_SCOPED_TEXT(largest, NUMBER_BYTES_MAX);
     add_largest(&part, &largest);
     snprintf(ret_expected, ZD_FACT_TEXT_BYTES,
-        "%sa number up to %s in size%s%s, or 0x and %u digits",
+        "%sa number up to %s in magnitude%s%s, or 0x followed by %u digits",
         part.len < dtype->bytes ? "[re, im], each " : "", largest.at,
         find_nan(&part, &bits) ? ", \"NaN\"" : "",
         find_infinity(&part, false, &bits) ? ", \"Infinity\", \"-Infinity\"" : "", part.len * 2);

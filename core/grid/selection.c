@@ -214,7 +214,7 @@ static enum zd_status resolve_index(const struct number *index, uint32_t dim, ui
     if (!inside) {
         const enum zd_status status = zd_fail(err, ZD_OUT_OF_BOUNDS,
             "slice: at byte %zu, index %s%" PRIu64 "%s of dimension %" PRIu32
-            " is outside: it has %" PRIu64 " elements",
+            " is out of bounds: the dimension has %" PRIu64 " elements",
             index->position, index->negative ? "-" : "", index->magnitude,
             index->huge ? " or beyond" : "", dim, n);
         zd_fact_dim(err, dim);

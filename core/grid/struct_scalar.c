@@ -62,7 +62,7 @@ static enum zd_status read_items(const struct zd_field *field, const struct zd_j
     for (uint32_t i = 0; i < field->n_items; i++) {
         const struct zd_json *item = find_item(field, value, i);
         if (item == NULL) {
-            return refuse("these are no lists of the field's shape:", field->name, err);
+            return refuse("lists of a wrong shape in field", field->name, err);
         }
         ZD_TRY(read_leaf(&field->dtype, item, to + (size_t)i * field->dtype.bytes, err));
     }
@@ -120,7 +120,7 @@ static enum zd_status read_fields(const struct zd_struct_fields *fields, const s
         const struct zd_field *field = &fields->field[i];
         const struct zd_json *value = zd_json_member(object[field->depth], field->name);
         if (value == NULL) {
-            return refuse("it lacks", field->name, err);
+            return refuse("it lacks field", field->name, err);
         }
         if (!is_struct(field)) {
             ZD_TRY(read_items(field, value, element + field->offset, read_leaf, err));
@@ -128,7 +128,7 @@ static enum zd_status read_fields(const struct zd_struct_fields *fields, const s
         }
         if (!zd_json_is(value, ZD_JSON_OBJECT) ||
             zd_json_count(value) != count_members(fields, i + 1, field->depth + 1)) {
-            return refuse("this is no such object:", field->name, err);
+            return refuse("wrong members in field", field->name, err);
         }
         object[field->depth + 1] = value;
     }
@@ -148,7 +148,7 @@ enum zd_status zd_struct_scalar_read(const struct zd_dtype *dtype, const struct 
     if (!is_base64) {
         status = read_fields(dtype->fields, json, element, read_leaf, err);
     } else if (zd_base64_bytes(text) != dtype->bytes || !zd_base64_decode(text, element)) {
-        status = refuse("found", "text that is not base64 of an element", err);
+        status = refuse("found", "text that is not the base64 of an element", err);
     }
     if (status == ZD_OK) {
         memcpy(ret_bytes, element, dtype->bytes);

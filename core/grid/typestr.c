@@ -111,7 +111,7 @@ static enum zd_status refuse_type(
     const char *typestr, const struct kind *kind, struct zd_error *err)
 {
     return zd_fail(err, ZD_UNSUPPORTED,
-        "\"%.64s\": this version does not decode %s%s; the stored chunks can be read by their keys",
+        "\"%.64s\": this version does not decode %s%s; the stored chunks can still be read by key",
         typestr, kind->description, kind->name == NULL ? "" : " of that size");
 }
 
@@ -155,7 +155,7 @@ enum zd_status zd_typestr_parse(
     }
     if (parts.order == '|' && dtype.unit_bytes > 1) {
         const enum zd_status invalid = zd_fail(
-            err, ZD_INVALID, "\"%.64s\" does not say the byte order of its elements", typestr);
+            err, ZD_INVALID, "\"%.64s\" does not state the byte order of its elements", typestr);
         zd_fact_expected(err, "< or > in front");
         zd_fact_found(err, "%.64s", typestr);
         return invalid;

@@ -61,7 +61,7 @@ enum zd_status zd_variable_pack(const uint8_t *elements, uint64_t n_elements, ui
     uint64_t size;
     if (n_bytes > bytes_max) {
         return zd_fail_limit(err, bytes_max, n_bytes,
-            "the elements of a chunk have %llu bytes together; at most %llu are supported",
+            "the elements of the chunk have %llu bytes in total; the limit is %llu",
             (unsigned long long)n_bytes, (unsigned long long)bytes_max);
     }
     struct zd_buf *packed = NULL;

@@ -72,7 +72,7 @@ static void take_bytes(png_struct *write, png_byte *bytes, size_t len)
 {
     struct zd_png *png = png_get_io_ptr(write);
     if (len > png->buf->cap - png->buf->len) {
-        png_error(write, "the file is longer than it can be");
+        png_error(write, "the PNG file exceeds its computed size");
     }
     memcpy(png->buf->data + png->buf->len, bytes, len);
     png->buf->len += len;

@@ -87,7 +87,7 @@ def test_a_thin_client_is_short_and_does_it_all(server, tmp_path, language):
     np.testing.assert_allclose(numbers_of(out["noon"]), noon, atol=1e-3)
     assert tuple(int(n) for n in re.findall(r"\d+", out["noon"])[:2]) == SHAPE
     assert numbers_of(out["written"]) == [1.5, 2.5]
-    assert "400" in out["refused"] and "index 999 of dimension 0 is outside: it has 576 elements" in out["refused"]
+    assert "400" in out["refused"] and "index 999 of dimension 0 is out of bounds: the dimension has 576 elements" in out["refused"]
 
 
 def test_r_needs_no_package(folder, serve, tmp_path):

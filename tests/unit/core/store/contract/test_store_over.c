@@ -97,7 +97,8 @@ static const struct {
     {"{}", NULL, NULL},
     {"{'prefix':''}", NULL, NULL},
     {"{'prefix':1}", "a string", "/options/prefix"},
-    {"{'prefx':'a'}", "tally has no member \"prefx\"; expected one of prefix", "/options/prefx"},
+    {"{'prefx':'a'}", "tally does not define the member \"prefx\"; expected one of prefix",
+        "/options/prefx"},
 };
 
 START_TEST(options_are_judged_before_the_store_opens)
