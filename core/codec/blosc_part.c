@@ -91,7 +91,7 @@ static enum zd_status decode_stream(
                                        : LZ4_decompress_safe_partial((const char *)in.ptr,
                                              (char *)to, (int)in.len, (int)needed, (int)needed);
     if (n < 0 || (uint32_t)n != needed) {
-        return zd_blosc_corrupt(err, "the frame does not decode", in.len);
+        return zd_blosc_corrupt(err, "the frame cannot be decoded", in.len);
     }
     return ZD_OK;
 }
@@ -103,7 +103,7 @@ static enum zd_status decode_streams(const struct block *block, struct zd_error 
     for (uint32_t at = 0; at < block->len; at += stream_len) {
         const uint32_t len = in.len < START_BYTES ? UINT32_MAX : zd_load_u32(in.ptr);
         if (len > INT32_MAX || len > in.len - START_BYTES) {
-            return zd_blosc_corrupt(err, "a stream reaches beyond the frame", len);
+            return zd_blosc_corrupt(err, "a stream ends beyond the frame", len);
         }
         const struct zd_span stream = {.ptr = in.ptr + START_BYTES, .len = len};
         const uint32_t needed = needed_of(block, at, stream_len);
@@ -223,7 +223,8 @@ enum zd_status zd_blosc_decode_part(const struct zd_blosc_header *header, struct
     assert(run.len > 0 && run.first + run.len <= header->nbytes);
     if ((header->flags & ZD_BLOSC_STORED) != 0) {
         if (frame.len - HEADER_BYTES != header->nbytes) {
-            return zd_blosc_corrupt(err, "a stored frame has its data and 16 bytes", frame.len);
+            return zd_blosc_corrupt(err,
+                "a frame stored without compression has 16 bytes more than its data", frame.len);
         }
         memcpy(to, frame.ptr + HEADER_BYTES + run.first, run.len);
         return ZD_OK;

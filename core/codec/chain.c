@@ -279,7 +279,7 @@ static const struct zd_repr *input_of(const struct opening *opening, enum zd_cod
 static void add_variable_size(struct opening *opening, const struct entry *entry)
 {
     zd_faults_add(opening->faults, ZD_FAULT_INVALID, "variable_size", entry->codec->name,
-        &entry->at, "a codec whose output has a fixed size", entry->codec->name,
+        &entry->at, "a codec with output of a fixed size", entry->codec->name,
         "the output of the codec \"%s\" has no fixed size, which a shard index requires",
         entry->codec->name);
 }
@@ -295,7 +295,7 @@ static void add_variable_elements(
     const char *expected = zd_vlen_name(&decoded->dtype);
     zd_faults_add(opening->faults, ZD_FAULT_INVALID, "wrong_data_type", entry->codec->name,
         &entry->at, expected, entry->codec->name,
-        "the codec \"%s\" does not take elements of variable length, such as %s; %s does",
+        "the codec \"%s\" does not support elements of variable length, such as %s; %s does",
         entry->codec->name, decoded->dtype.name, expected);
 }
 
@@ -517,11 +517,11 @@ enum zd_status zd_chain_check_encodes(const struct zd_chain *chain, struct zd_er
 {
     if (chain->is_partial) {
         return zd_fail(err, ZD_UNSUPPORTED,
-            "the array has a codec that this build does not know: its chunks cannot be written");
+            "this server does not know a codec of the array, and cannot write its chunks");
     }
     if (chain->only_read != NULL) {
         const enum zd_status status = zd_fail(
-            err, ZD_UNSUPPORTED, "%s: chunks of this codec are only read", chain->only_read);
+            err, ZD_UNSUPPORTED, "%s: chunks with this codec are read-only", chain->only_read);
         zd_fact_name(err, chain->only_read);
         return status;
     }

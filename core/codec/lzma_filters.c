@@ -7,8 +7,8 @@
 
 #define NAME     "filters"
 #define PRESET   LZMA_PRESET_DEFAULT
-#define PRESETS  "0 to 9, or 2147483648 more (extreme)"
-#define EXPECTED "1 to 4 filters, of which only the last one is LZMA1 or LZMA2"
+#define PRESETS  "0 to 9, plus 2147483648 for the extreme variant"
+#define EXPECTED "1 to 4 filters; the last one, and no other, is LZMA1 or LZMA2"
 
 /* A filter of the list while it is read. */
 struct reading {
@@ -146,7 +146,7 @@ static void read_processor(
         &ret_options->start_offset);
     if (ret_options->start_offset % alignment != 0) {
         add_fault(reading, "start_offset", "out_of_range",
-            "a multiple of the length of that processor's instructions",
+            "a multiple of the instruction length of that processor",
             zd_json_member(reading->json, "start_offset"));
     }
 }
@@ -215,7 +215,7 @@ bool zd_lzma_filters_read(
     if (!is_chain(ret_filters, last)) {
         zd_parameter_fault(parameters, NAME, &at, "out_of_range",
             last == LZMA_FILTER_LZMA1   ? "LZMA1 alone"
-            : last == LZMA_FILTER_LZMA2 ? "1 to 4 filters, of which only the last one is LZMA2"
+            : last == LZMA_FILTER_LZMA2 ? "1 to 4 filters; the last one, and no other, is LZMA2"
                                         : EXPECTED,
             list);
         return false;

@@ -34,8 +34,8 @@ static void judge_input(
     const struct zd_repr *decoded = config->decoded;
     if (!decoded->lacks_dtype && decoded->dtype.kind != ZD_DTYPE_STRING) {
         zd_faults_add(faults, ZD_FAULT_UNSUPPORTED, "unsupported_codec", name, &config->at,
-            "string", decoded->dtype.name, "%s is supported for elements of string, not of %s",
-            name, decoded->dtype.name);
+            "string", decoded->dtype.name, "%s supports elements of string, not of %s", name,
+            decoded->dtype.name);
     }
 }
 

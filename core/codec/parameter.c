@@ -237,7 +237,7 @@ void zd_parameter_judge_input(const struct zd_parameters *parameters, const char
     if (!decoded->lacks_dtype && !zd_dtype_equal(&decoded->dtype, dtype)) {
         const struct zd_pointer at = zd_parameter_at(parameters, name);
         zd_faults_add(parameters->faults, ZD_FAULT_INVALID, "out_of_range", parameters->codec, &at,
-            decoded->dtype.name, dtype->name, "%s of %s must be that of its input, %s", name,
+            decoded->dtype.name, dtype->name, "%s of %s must be the type of its input, %s", name,
             parameters->codec, decoded->dtype.name);
     }
 }
@@ -247,8 +247,8 @@ void zd_parameters_refuse_input(const struct zd_parameters *parameters,
 {
     const char *found = config->decoded->dtype.name;
     zd_faults_add(parameters->faults, ZD_FAULT_INVALID, "wrong_type", parameters->codec,
-        &config->at, expected, found, "%s does not take elements of the type %s", parameters->codec,
-        found);
+        &config->at, expected, found, "%s does not support elements of the type %s",
+        parameters->codec, found);
 }
 
 enum zd_status zd_parameters_size(
@@ -259,7 +259,7 @@ enum zd_status zd_parameters_size(
     }
     const struct zd_pointer at = zd_parameter_at(parameters, name);
     zd_faults_add(parameters->faults, ZD_FAULT_INVALID, "too_large", parameters->codec, &at, NULL,
-        NULL, "the size of what %s makes of a chunk does not fit in 64 bits", parameters->codec);
+        NULL, "the size of a chunk encoded by %s does not fit in 64 bits", parameters->codec);
     return ZD_INVALID;
 }
 

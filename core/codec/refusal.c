@@ -6,17 +6,17 @@
 
 #include "core/base/num.h"
 
-#define PCODEC "it is not built in"
+#define PCODEC "this build does not include it"
 
 static const struct {
     const char
         *name; /* of numcodecs without its prefix; with a dot at the end: all of such names */
     const char *why;
 } refusals[] = {
-    {"pickle", "it is never decoded: what it stores is a program, which decoding would run"},
+    {"pickle", "decoding would run a program from the stored bytes"},
     {"pcodec", PCODEC},
     {"https://codec.zarrs.dev/array_to_bytes/pcodec", PCODEC},
-    {"zarrs.", "it is an experiment of one library, whose format may change"},
+    {"zarrs.", "it is experimental, and its format may change"},
 };
 
 static bool is_named(const char *codec, const char *name)

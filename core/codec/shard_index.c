@@ -70,7 +70,7 @@ enum zd_status zd_shard_entry_check(const struct zd_shard *shard, struct zd_shar
 {
     /* Both words say that the chunk is missing, or none (Zarr v3, sharding codec). */
     if (entry.first == ZD_SHARD_MISSING || entry.len == ZD_SHARD_MISSING) {
-        return corrupt(err, i, "is half marked as missing", entry, shard_bytes);
+        return corrupt(err, i, "has only one of two words marked as missing", entry, shard_bytes);
     }
     uint64_t end;
     if (ckd_add(&end, entry.first, entry.len) || end > shard_bytes) {
@@ -78,7 +78,7 @@ enum zd_status zd_shard_entry_check(const struct zd_shard *shard, struct zd_shar
     }
     const uint64_t len_max = zd_chain_encoded_max(shard->inner);
     if (entry.len > len_max) {
-        return corrupt(err, i, "is longer than its codecs can make it", entry, len_max);
+        return corrupt(err, i, "is longer than its codecs can produce", entry, len_max);
     }
     return ZD_OK;
 }

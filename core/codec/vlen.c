@@ -95,12 +95,11 @@ static enum zd_status read_element(const struct zd_vlen *vlen, struct zd_span en
 {
     const size_t n_left = encoded.len - *at;
     if (n_left < WORD_BYTES) {
-        return corrupt(
-            vlen, err, "bytes where the length of an element must be", WORD_BYTES, n_left);
+        return corrupt(vlen, err, "bytes left for the length of an element", WORD_BYTES, n_left);
     }
     const uint32_t len = zd_load_u32(encoded.ptr + *at);
     if (len > n_left - WORD_BYTES) {
-        return corrupt(vlen, err, "bytes left of an element", len, n_left - WORD_BYTES);
+        return corrupt(vlen, err, "bytes left for an element", len, n_left - WORD_BYTES);
     }
     *ret_bytes = (struct zd_span){.ptr = encoded.ptr + *at + WORD_BYTES, .len = len};
     *at += WORD_BYTES + len;
@@ -113,8 +112,7 @@ static enum zd_status read_elements(
 {
     size_t at = WORD_BYTES;
     if (encoded.len < WORD_BYTES) {
-        return corrupt(
-            vlen, err, "bytes where the number of elements must be", WORD_BYTES, encoded.len);
+        return corrupt(vlen, err, "bytes left for the number of elements", WORD_BYTES, encoded.len);
     }
     if (zd_load_u32(encoded.ptr) != vlen->n_elements) {
         return corrupt(vlen, err, "elements", vlen->n_elements, zd_load_u32(encoded.ptr));
@@ -133,7 +131,7 @@ static enum zd_status read_elements(
     }
     return at == encoded.len
                ? ZD_OK
-               : corrupt(vlen, err, "bytes behind the last element", 0, encoded.len - at);
+               : corrupt(vlen, err, "bytes after the last element", 0, encoded.len - at);
 }
 
 enum zd_status zd_vlen_decode(
@@ -160,7 +158,7 @@ static enum zd_status measure(const uint8_t *elements, uint64_t n_elements, uint
         const uint64_t len = zd_variable_at(elements, i).len;
         if (len > size_max - size) {
             return zd_fail_limit(err, bytes_max, size - words + len,
-                "the elements of a chunk have more than %" PRIu64 " bytes together", bytes_max);
+                "the elements of the chunk have more than %" PRIu64 " bytes in total", bytes_max);
         }
         size += len;
     }

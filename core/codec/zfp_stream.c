@@ -188,14 +188,15 @@ static enum zd_status find_bound(
     }
     if (zfp->has_header && !header_holds(zfp)) {
         return zd_fail(err, ZD_UNSUPPORTED,
-            "%s: a chunk has more elements along an axis than a header can tell", zfp->codec);
+            "%s: the chunk has more elements along an axis than a zfp header can state",
+            zfp->codec);
     }
     set_mode(zfp, work->stream);
     const uint64_t bytes = most_bytes(work->stream, work->field);
     if (bytes == 0) {
         return zd_fail(err, ZD_UNSUPPORTED,
-            "%s: a stream of so thin a chunk may be more than %d times as long as the chunk, which "
-            "is not supported",
+            "%s: the compressed chunk could be more than %d times as long as the chunk, which is "
+            "not supported",
             zfp->codec, BOUND_FACTOR);
     }
     *ret_bytes = bytes;
@@ -209,7 +210,7 @@ enum zd_status zd_zfp_prepare(struct zd_zfp *zfp, const struct zd_codec_config *
     struct zd_error err = {0};
     if (decoded->rank > ZD_ZFP_RANK_MAX) {
         zd_faults_add(faults, ZD_FAULT_UNSUPPORTED, "unsupported_codec", zfp->codec, &config->at,
-            "at most 4 dimensions", NULL, "%s: %" PRIu32 " dimensions; zfp has 4 at most",
+            "at most 4 dimensions", NULL, "%s: %" PRIu32 " dimensions; zfp supports at most 4",
             zfp->codec, decoded->rank);
         return ZD_UNSUPPORTED;
     }
@@ -262,10 +263,10 @@ static enum zd_status read_header(
     }
     const size_t n_bits = zfp_read_header(work->stream, work->field, ZFP_HEADER_FULL);
     if (n_bits == 0 || zd_div_up(n_bits, BITS_PER_BYTE) > encoded.len) {
-        return corrupt(zfp, "the stream does not begin with a header of zfp", err);
+        return corrupt(zfp, "the stream does not begin with a zfp header", err);
     }
     if (!header_agrees(zfp, work->field)) {
-        return corrupt(zfp, "the header tells of another array than the chunk", err);
+        return corrupt(zfp, "the header describes another array than the chunk", err);
     }
     return ZD_OK;
 }
@@ -283,7 +284,7 @@ enum zd_status zd_zfp_decode(
     }
     const uint64_t bytes = most_bytes(work->stream, work->field);
     if (bytes == 0) {
-        return corrupt(zfp, "the header tells of blocks that no writer makes", err);
+        return corrupt(zfp, "the header describes invalid blocks", err);
     }
     work->copy = padded_copy(encoded, bytes);
     if (work->copy == NULL || !work_rewind(work, work->copy, bytes)) {
@@ -299,7 +300,7 @@ enum zd_status zd_zfp_decode(
     if (n_read > n_stored) {
         return corrupt(zfp, "the stream ends too early", err);
     }
-    return n_read == n_stored ? ZD_OK : corrupt(zfp, "the stream goes on behind its end", err);
+    return n_read == n_stored ? ZD_OK : corrupt(zfp, "bytes follow the end of the stream", err);
 }
 
 /* ---- encode ---- */
@@ -324,7 +325,7 @@ enum zd_status zd_zfp_encode(
     }
     buf->len = zfp_compress(work->stream, work->field);
     if (buf->len == 0) {
-        return zd_fail(err, ZD_INTERNAL, "%s: zfp compresses nothing", zfp->codec);
+        return zd_fail(err, ZD_INTERNAL, "%s: zfp failed to compress the chunk", zfp->codec);
     }
     while (buf->len % WORD_BYTES != 0) {
         buf->data[buf->len++] = 0; /* what reads longer words finds whole ones */

@@ -53,7 +53,7 @@ static void read_blocksize(const struct zd_parameters *parameters, struct blosc 
     /* Every implementation means 0, automatic: the specification requires the member. */
     const struct zd_pointer at = zd_parameter_at(parameters, "blocksize");
     zd_faults_add(parameters->faults, ZD_FAULT_WARNING, "implied_parameter", NAME, &at,
-        "an integer", NULL, "blosc has no member \"blocksize\"; 0 is assumed");
+        "an integer", NULL, "blosc lacks the member \"blocksize\"; 0 is assumed");
 }
 
 /* Only writers need the type size: the frame has it. zarrita left it out (reference 13.4). */
@@ -63,7 +63,7 @@ static void imply_typesize(const struct zd_parameters *parameters, struct blosc 
     const uint32_t element_bytes = blosc->decoded.dtype.bytes;
     blosc->typesize = element_bytes == 0 ? 1 : element_bytes;
     zd_faults_add(parameters->faults, ZD_FAULT_WARNING, "implied_parameter", NAME, &at,
-        "an integer", NULL, "blosc has no member \"typesize\"; %d is assumed",
+        "an integer", NULL, "blosc lacks the member \"typesize\"; %d is assumed",
         (int)blosc->typesize);
 }
 
@@ -126,7 +126,7 @@ static enum zd_status read_header(const struct blosc *blosc, struct zd_span in,
         return zd_blosc_corrupt(err, "the format version must be 2", in.ptr[0]);
     }
     if ((header.flags & ZD_BLOSC_RESERVED) != 0 || ZD_BLOSC_FORMAT(header.flags) > FORMAT_MAX) {
-        return zd_blosc_corrupt(err, "the flags are of no Blosc 1 frame", header.flags);
+        return zd_blosc_corrupt(err, "the flags are invalid in a Blosc 1 frame", header.flags);
     }
     if (header.typesize == 0) {
         return zd_blosc_corrupt(err, "the type size must not be 0", 0);
@@ -150,14 +150,15 @@ static enum zd_status decode_frame(
 {
     if ((header->flags & ZD_BLOSC_STORED) != 0) {
         if (in.len - BLOSC_MIN_HEADER_LENGTH != header->nbytes) {
-            return zd_blosc_corrupt(err, "a stored frame has its data and 16 bytes", in.len);
+            return zd_blosc_corrupt(
+                err, "a frame stored without compression has 16 bytes more than its data", in.len);
         }
         memcpy(out, in.ptr + BLOSC_MIN_HEADER_LENGTH, header->nbytes);
         return ZD_OK;
     }
     if (ZD_BLOSC_FORMAT(header->flags) == BLOSC_BLOSCLZ_FORMAT && in.len >= BLOSCLZ_BYTES_MAX) {
         const enum zd_status status = zd_fail(err, ZD_UNSUPPORTED,
-            NAME ": blosclz frames of %u bytes and more are not decoded; this one has %zu",
+            NAME ": blosclz frames of %u bytes or more are not supported; this one has %zu",
             BLOSCLZ_BYTES_MAX, in.len);
         zd_fact_name(err, NAME);
         return status;
@@ -168,7 +169,7 @@ static enum zd_status decode_frame(
     }
     const int n = blosc_decompress_ctx(in.ptr, out, header->nbytes, 1);
     if (n < 0 || (uint32_t)n != header->nbytes) {
-        return zd_blosc_corrupt(err, "the frame does not decode", in.len);
+        return zd_blosc_corrupt(err, "the frame cannot be decoded", in.len);
     }
     return ZD_OK;
 }
@@ -249,7 +250,7 @@ static enum zd_status blosc_codec_encode(
     const void *state, struct zd_buf *decoded, struct zd_buf **ret_encoded, struct zd_error *err)
 {
     if (decoded->len > BLOSC_MAX_BUFFERSIZE) {
-        return zd_fail(err, ZD_TOO_LARGE, NAME ": cannot encode %zu bytes, at most %d",
+        return zd_fail(err, ZD_TOO_LARGE, NAME ": cannot encode %zu bytes; the limit is %d",
             decoded->len, BLOSC_MAX_BUFFERSIZE);
     }
     const size_t cap = decoded->len + BLOSC_MAX_OVERHEAD;
@@ -260,8 +261,8 @@ static enum zd_status blosc_codec_encode(
     const int n = compress(state, decoded, encoded);
     if (n <= 0) {
         /* With room for the overhead, only a library without that compressor fails. */
-        return zd_fail(
-            err, ZD_UNSUPPORTED, NAME ": the library cannot encode these %zu bytes", decoded->len);
+        return zd_fail(err, ZD_UNSUPPORTED, NAME ": the Blosc library failed to encode %zu bytes",
+            decoded->len);
     }
     encoded->len = (size_t)n;
     *ret_encoded = ZD_TAKE(encoded);

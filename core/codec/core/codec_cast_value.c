@@ -197,7 +197,7 @@ static void read_rules(const struct zd_parameters *parameters, struct cast_value
     if (cast->encode.overflow == ZD_OVERFLOW_WRAPS && zd_number_is_float(&cast->encode.to)) {
         const struct zd_pointer at = zd_parameter_at(parameters, "out_of_range");
         zd_parameter_fault(parameters, "out_of_range", &at, "out_of_range",
-            "\"clamp\", or nothing, where floating-point numbers are stored",
+            "\"clamp\" or no such member, because floating-point numbers are stored",
             zd_parameter_find(parameters, "out_of_range"));
     }
 }
@@ -231,8 +231,8 @@ static void judge_fill(const struct zd_parameters *parameters, const struct zd_c
         !zd_value_cast_run(&cast->decode, cast->fill, 1, again, &place) ||
         zd_value_key(dtype, fill) != zd_value_key(dtype, again)) {
         zd_faults_add(parameters->faults, ZD_FAULT_INVALID, "bad_fill_value", NAME, &config->at,
-            "a fill value that is the same after encoding and decoding", NULL,
-            "the fill value changes when it is stored as %s and read back", cast->encode.to.name);
+            "a fill value that encoding and decoding do not change", NULL,
+            "the fill value changes when it is stored as %s and read again", cast->encode.to.name);
     }
 }
 

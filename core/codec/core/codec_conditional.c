@@ -70,7 +70,7 @@ static const struct zd_codec *find_codec(
     } else if (codec->kind != ZD_CODEC_BYTES_BYTES) {
         zd_faults_add(faults, ZD_FAULT_INVALID, "codec_order", codec->name, at,
             "a bytes->bytes codec", codec->name,
-            "the codec \"%s\" is not from bytes to bytes, as those of \"%s\" are", codec->name,
+            "the codec \"%s\" is not a bytes->bytes codec, which \"%s\" requires", codec->name,
             NAME);
         return NULL;
     }
@@ -155,7 +155,7 @@ static void read_header_bits(
     if ((size_t)n_bits % BITS != 0 || (size_t)n_bits < n) {
         const struct zd_pointer at = zd_parameter_at(parameters, "header_bits");
         zd_parameter_fault(parameters, "header_bits", &at, "out_of_range",
-            "a multiple of 8, and a bit or more for each codec",
+            "a multiple of 8, with at least one bit for each codec",
             zd_parameter_find(parameters, "header_bits"));
     }
 }
@@ -168,7 +168,7 @@ static enum zd_status fill_state(const struct zd_codec_config *config,
     zd_parameters_init(&parameters, NAME, config, names, faults);
     if (config->depth >= ZD_CODEC_DEPTH_MAX) {
         zd_faults_add(faults, ZD_FAULT_UNSUPPORTED, "unsupported_codec", NAME, &config->at,
-            "at most 4 nested codecs", NULL, "codecs within codecs are supported to a depth of %d",
+            "at most 4 nested codecs", NULL, "codecs can be nested up to %d levels",
             ZD_CODEC_DEPTH_MAX);
         return ZD_UNSUPPORTED;
     }
@@ -214,7 +214,7 @@ static enum zd_status judge_header(
 {
     if (in.len < conditional->header_bytes) {
         const enum zd_status status =
-            zd_fail(err, ZD_CORRUPT, NAME ": a chunk of %zu bytes ends within its header of %zu",
+            zd_fail(err, ZD_CORRUPT, NAME ": the chunk has %zu bytes, fewer than its header of %zu",
                 in.len, conditional->header_bytes);
         zd_fact_name(err, NAME);
         zd_fact_expected(err, "%zu bytes or more", conditional->header_bytes);
@@ -224,8 +224,9 @@ static enum zd_status judge_header(
     for (uint32_t i = conditional->n; i < conditional->header_bytes * BITS; i++) {
         if (is_applied(in.ptr, i)) {
             const enum zd_status status = zd_fail(err, ZD_CORRUPT,
-                NAME ": the header of a chunk applies codec %" PRIu32 " of %" PRIu32, i,
-                conditional->n);
+                NAME ": the header of the chunk applies codec %" PRIu32
+                     ", but the number of codecs is %" PRIu32,
+                i, conditional->n);
             zd_fact_name(err, NAME);
             zd_fact_expected(err, "0 in bit %" PRIu32, i);
             zd_fact_found(err, "1");

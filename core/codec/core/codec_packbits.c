@@ -236,7 +236,7 @@ static enum zd_status check_padding(
         return ZD_OK;
     }
     const enum zd_status status =
-        zd_fail(err, ZD_CORRUPT, NAME ": %u bits of padding announced, %u expected",
+        zd_fail(err, ZD_CORRUPT, NAME ": the header announces %u bits of padding, expected %u",
             encoded->data[place], padding_of(packbits));
     zd_fact_name(err, NAME);
     zd_fact_expected(err, "%u", padding_of(packbits));

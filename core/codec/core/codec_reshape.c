@@ -113,7 +113,8 @@ static void judge_product(struct reading *reading, const struct zd_json *shape)
     }
     if (entries_overflow(reading, 0, reading->rank, &product) || n % product != 0 ||
         (rest == NULL && product != n)) {
-        add_fault(reading, &at, "out_of_range", "as many elements as the input has", shape);
+        add_fault(
+            reading, &at, "out_of_range", "a shape with as many elements as the input", shape);
     } else if (rest != NULL) {
         rest->size = n / product;
     }
@@ -139,7 +140,7 @@ static void judge_groups(const struct reading *reading, const struct zd_json *sh
             const struct zd_pointer list = zd_parameter_at(reading->parameters, "shape");
             const struct zd_pointer at = zd_pointer_element(&list, i);
             add_fault(reading, &at, "out_of_range",
-                "dimensions with as many elements in front of them as in the input",
+                "as many elements before these dimensions as in the input",
                 zd_json_element(shape, i));
         }
     }

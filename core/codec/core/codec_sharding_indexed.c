@@ -154,8 +154,8 @@ static enum zd_status imply_index(const struct zd_parameters *parameters, struct
     const struct zd_pointer at = zd_parameter_at(parameters, "index_codecs");
     zd_faults_add(parameters->faults, ZD_FAULT_WARNING, "implied_parameter", NAME, &at,
         "a list of codecs", NULL,
-        "sharding_indexed has no member \"index_codecs\"; `bytes`, little-endian, and crc32c are "
-        "assumed, and no checksum where that is wrong");
+        "sharding_indexed lacks the member \"index_codecs\"; `bytes` (little-endian) is assumed, "
+        "with crc32c where the checksum is right");
     return zd_json_parse(zd_span_of(list), &limits, ret_list, NULL);
 }
 
@@ -233,7 +233,7 @@ static void judge_nesting(const struct zd_codec_config *config, struct zd_faults
 {
     if (config->depth >= ZD_CODEC_DEPTH_MAX) {
         zd_faults_add(faults, ZD_FAULT_UNSUPPORTED, "unsupported_codec", NAME, &config->at,
-            "at most 4 nested shards", NULL, "nested shards are supported to a depth of %d",
+            "at most 4 nested shards", NULL, "shards can be nested up to %d levels",
             ZD_CODEC_DEPTH_MAX);
     }
     /* The index has one dimension more than the shard. */
@@ -416,7 +416,7 @@ static enum zd_status pack_chunks(const struct sharding *sharding, struct zd_spa
         pieces->n_bytes += pieces->chunk[i]->len - sharding->chunk_bytes;
         if (pieces->n_bytes > bytes_max) {
             return zd_fail_limit(err, bytes_max, pieces->n_bytes,
-                NAME ": the elements of a shard have more than %" PRIu64 " bytes together",
+                NAME ": the elements of the shard have more than %" PRIu64 " bytes in total",
                 bytes_max);
         }
     }

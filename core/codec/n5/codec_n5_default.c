@@ -139,13 +139,13 @@ static void judge_array(const struct zd_codec_config *config, struct zd_faults *
     if (!decoded->lacks_dtype && !has_n5_type(&decoded->dtype)) {
         zd_faults_add(faults, ZD_FAULT_INVALID, "out_of_range", NAME, &config->at,
             "integers of 8 to 64 bits, float32, float64", decoded->dtype.name,
-            "blocks of N5 have no elements of %s", decoded->dtype.name);
+            "N5 blocks cannot hold elements of %s", decoded->dtype.name);
     }
     for (uint32_t d = 0; !decoded->lacks_shape && d < decoded->rank; d++) {
         if (decoded->shape[d] > UINT32_MAX) {
             zd_faults_add(faults, ZD_FAULT_INVALID, "out_of_range", NAME, &config->at,
                 "less than 2^32 elements along each dimension", NULL,
-                "a block of N5 has less than 2^32 elements along each dimension");
+                "an N5 block must have less than 2^32 elements along each dimension");
             return;
         }
     }
@@ -197,8 +197,8 @@ static enum zd_status open_chain(const struct zd_codec_config *config,
     if (!is_whole || !is_n5_chain(n5->chain, config->decoded)) {
         zd_faults_add(parameters->faults, ZD_FAULT_INVALID, "codec_order", NAME, &chain_config.at,
             "transpose of all axes, bytes big-endian, at most one compressor", NULL,
-            "the codecs of %s must be transpose with all axes reversed, bytes with big endian, and "
-            "at most one bytes->bytes codec",
+            "the codecs of %s must be: transpose with all axes reversed, bytes with big endian, "
+            "then at most one bytes->bytes codec",
             NAME);
         return ZD_INVALID;
     }
@@ -216,7 +216,7 @@ static enum zd_status fill_state(
     zd_parameters_init(&parameters, NAME, config, names, faults);
     if (config->depth >= ZD_CODEC_DEPTH_MAX) {
         zd_faults_add(faults, ZD_FAULT_UNSUPPORTED, "unsupported_codec", NAME, &config->at,
-            "at most 4 nested codecs", NULL, "codecs within codecs are supported to a depth of %d",
+            "at most 4 nested codecs", NULL, "codecs can be nested up to %d levels",
             ZD_CODEC_DEPTH_MAX);
         return ZD_UNSUPPORTED;
     }
@@ -280,7 +280,7 @@ static void store_u32_big(uint8_t *at, uint32_t value)
 static enum zd_status too_short(struct zd_error *err, size_t found, size_t expected)
 {
     const enum zd_status status =
-        zd_fail(err, ZD_CORRUPT, NAME ": a block of %zu bytes ends within its header", found);
+        zd_fail(err, ZD_CORRUPT, NAME ": the block ends within its header, after %zu bytes", found);
     zd_fact_name(err, NAME);
     zd_fact_expected(err, "%zu bytes or more", expected);
     zd_fact_found(err, "%zu bytes", found);
@@ -290,7 +290,7 @@ static enum zd_status too_short(struct zd_error *err, size_t found, size_t expec
 static enum zd_status unsupported_mode(struct zd_error *err, uint32_t mode, const char *why)
 {
     const enum zd_status status = zd_fail(err, ZD_UNSUPPORTED,
-        NAME ": a block of mode %" PRIu32 " (%s); only mode 0 is read", mode, why);
+        NAME ": the block has mode %" PRIu32 " (%s); only mode 0 is supported", mode, why);
     zd_fact_name(err, NAME);
     zd_fact_expected(err, "mode 0");
     zd_fact_found(err, "mode %" PRIu32, mode);
@@ -309,7 +309,7 @@ static enum zd_status judge_mode(const struct n5_default *n5, uint32_t mode, str
         return ZD_OK;
     }
     const enum zd_status status =
-        zd_fail(err, ZD_CORRUPT, NAME ": a block of mode %" PRIu32 "; there are 0, 1 and 2", mode);
+        zd_fail(err, ZD_CORRUPT, NAME ": the block has mode %" PRIu32 "; expected 0, 1 or 2", mode);
     zd_fact_name(err, NAME);
     zd_fact_expected(err, "0, 1 or 2");
     zd_fact_found(err, "%" PRIu32, mode);
@@ -325,8 +325,8 @@ static enum zd_status read_shape(
         const uint64_t edge = load_u32_big(at + d * sizeof(uint32_t));
         if (edge == 0 || edge > n5->decoded.shape[d]) {
             const enum zd_status status = zd_fail(err, ZD_CORRUPT,
-                NAME ": a block of %" PRIu64 " elements along dimension %" PRIu32 "; 1 to %" PRIu64
-                     " are possible",
+                NAME ": the block has %" PRIu64 " elements along dimension %" PRIu32
+                     "; expected 1 to %" PRIu64,
                 edge, d, n5->decoded.shape[d]);
             zd_fact_name(err, NAME);
             zd_fact_expected(err, "1 to %" PRIu64, n5->decoded.shape[d]);
@@ -351,7 +351,7 @@ static enum zd_status read_block(
     ZD_TRY(judge_mode(n5, mode, err));
     if (rank != n5->decoded.rank) {
         const enum zd_status status = zd_fail(err, ZD_CORRUPT,
-            NAME ": a block of %" PRIu32 " dimensions; the array has %" PRIu32, rank,
+            NAME ": the block has %" PRIu32 " dimensions; the array has %" PRIu32, rank,
             n5->decoded.rank);
         zd_fact_name(err, NAME);
         zd_fact_expected(err, "%" PRIu32 " dimensions", n5->decoded.rank);

@@ -124,7 +124,7 @@ static enum zd_status read_frame(
         .checksum = zd_load_u32(head + 9),
     };
     if (!is_possible(&frame) || frame.stored_bytes > rest.len - HEAD_BYTES) {
-        return refuse(err, "an impossible frame", at);
+        return refuse(err, "an invalid frame", at);
     }
     *ret_frame = frame;
     return ZD_OK;
@@ -143,7 +143,7 @@ static enum zd_status measure(
         at += HEAD_BYTES + frame.stored_bytes;
     }
     if (at != in.len) {
-        return refuse(err, "more behind the last frame", at);
+        return refuse(err, "bytes after the last frame", at);
     }
     *ret_bytes = n_bytes;
     return zd_codec_repr_check(&lz4->decoded, NAME, n_bytes, err);
@@ -162,7 +162,7 @@ static enum zd_status decode_frame(const struct frame *frame, const uint8_t *fro
         memcpy(out, from, frame->decoded_bytes);
     } else if (LZ4_decompress_safe((const char *)from, (char *)out, (int)frame->stored_bytes,
                    (int)frame->decoded_bytes) != (int)frame->decoded_bytes) {
-        return refuse(err, "a block that does not decode to its size", at);
+        return refuse(err, "a block that decodes to a wrong size", at);
     }
     if (checksum_of(out, frame->decoded_bytes) != frame->checksum) {
         return refuse(err, "a wrong checksum", at);

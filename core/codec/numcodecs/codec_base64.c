@@ -50,8 +50,8 @@ static enum zd_status base64_decode(
         return zd_fail(err, ZD_NO_MEMORY, NAME ": cannot allocate %zu bytes", len);
     }
     if (!zd_base64_decode(zd_buf_span(encoded), decoded->data)) {
-        const enum zd_status status = zd_fail(
-            err, ZD_CORRUPT, NAME ": the %zu bytes that are stored are not base64", encoded->len);
+        const enum zd_status status =
+            zd_fail(err, ZD_CORRUPT, NAME ": the %zu stored bytes are not base64", encoded->len);
         zd_fact_name(err, NAME);
         return status;
     }

@@ -94,8 +94,8 @@ static ZD_RESULT run_decoder(bz_stream *stream, struct input *input, struct zd_o
 
 static ZD_RESULT refuse_empty(struct zd_error *err)
 {
-    const enum zd_status status = zd_fail(err, ZD_CORRUPT,
-        NAME ": more than %d streams of nothing, which no encoder makes", EMPTY_STREAMS_MAX);
+    const enum zd_status status =
+        zd_fail(err, ZD_CORRUPT, NAME ": more than %d empty streams", EMPTY_STREAMS_MAX);
     zd_fact_name(err, NAME);
     return status;
 }
@@ -177,7 +177,8 @@ static enum zd_status bz2_encode(
     const bool is_whole = run_encoder(&stream, &input, encoded);
     (void)BZ2_bzCompressEnd(&stream);
     if (!is_whole) {
-        return zd_fail(err, ZD_INTERNAL, NAME ": %zu bytes are not enough", cap);
+        return zd_fail(
+            err, ZD_INTERNAL, NAME ": the compressed bytes do not fit in %zu bytes", cap);
     }
     *ret_encoded = ZD_TAKE(encoded);
     return ZD_OK;

@@ -65,7 +65,7 @@ static bool read_labels(const struct zd_parameters *parameters, const struct zd_
             is_good = false;
         } else if (!fits(decoded, zd_json_string_span(label))) {
             zd_parameter_fault(parameters, "labels", &at, "out_of_range",
-                "a label of the length of elements", label);
+                "a label that is not longer than an element", label);
             is_good = false;
         }
         zd_variable_put(spans, i, zd_json_string_span(label));
@@ -92,7 +92,7 @@ static void judge_input(const struct zd_codec_config *config, struct zd_faults *
     if (!decoded->lacks_dtype && kind != ZD_DTYPE_STRING && kind != ZD_DTYPE_UTF32) {
         zd_faults_add(faults, ZD_FAULT_UNSUPPORTED, "unsupported_codec", NAME, &config->at,
             "string or fixed_length_utf32", decoded->dtype.name,
-            NAME " is supported for elements of string and fixed_length_utf32, not of %s",
+            NAME " supports elements of string and fixed_length_utf32, not of %s",
             decoded->dtype.name);
     }
 }
@@ -105,7 +105,7 @@ static void judge_count(const struct zd_parameters *parameters, const struct cat
     if (categorize->n_labels > UINT64_MAX >> (64 - n_bits)) {
         const struct zd_pointer at = zd_parameter_at(parameters, "astype");
         zd_parameter_fault(parameters, "astype", &at, "out_of_range",
-            "a type with a number for each label", zd_parameter_find(parameters, "astype"));
+            "a type with enough values for all labels", zd_parameter_find(parameters, "astype"));
     }
 }
 
@@ -158,8 +158,9 @@ static enum zd_status find_text(const struct categorize *categorize, const struc
     memcpy(&code, encoded->data + i * categorize->codes.bytes, categorize->codes.bytes);
     if (code > categorize->n_labels) {
         const enum zd_status status = zd_fail(err, ZD_CORRUPT,
-            NAME ": element %" PRIu64 " has the number %" PRIu64 " of %" PRIu64 " labels", i, code,
-            categorize->n_labels);
+            NAME ": element %" PRIu64 " has the label number %" PRIu64 ", but there are %" PRIu64
+                 " labels",
+            i, code, categorize->n_labels);
         zd_fact_name(err, NAME);
         return status;
     }
@@ -242,7 +243,7 @@ static enum zd_status categorize_encode(
         }
         if (!find_label(categorize, element, &code)) {
             return zd_fail(err, ZD_INVALID,
-                NAME ": element %" PRIu64 " of a chunk is none of the %" PRIu64 " labels", i,
+                NAME ": element %" PRIu64 " of the chunk is not one of the %" PRIu64 " labels", i,
                 categorize->n_labels);
         }
         memcpy(encoded->data + i * categorize->codes.bytes, &code, categorize->codes.bytes);

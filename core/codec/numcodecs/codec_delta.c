@@ -34,8 +34,8 @@ static bool has_differences(const struct zd_dtype *dtype)
 static bool read_dtype(
     const struct zd_parameters *parameters, const char *name, struct zd_dtype *ret_dtype)
 {
-    return zd_parameter_typestr(parameters, name, has_differences,
-        "an integer type, or one of floating-point numbers of 4 or 8 bytes", ret_dtype);
+    return zd_parameter_typestr(
+        parameters, name, has_differences, "an integer type, float32 or float64", ret_dtype);
 }
 
 static bool read_parameters(
@@ -53,7 +53,7 @@ static bool read_parameters(
     if (is_integer(&delta->dtype) != is_integer(&delta->astype)) {
         const struct zd_pointer at = zd_parameter_at(parameters, "astype");
         zd_faults_add(parameters->faults, ZD_FAULT_UNSUPPORTED, "unsupported_codec", NAME, &at,
-            delta->dtype.name, delta->astype.name, "differences of %s as %s are not supported",
+            delta->dtype.name, delta->astype.name, "differences of %s cannot be stored as %s",
             delta->dtype.name, delta->astype.name);
         return false;
     }

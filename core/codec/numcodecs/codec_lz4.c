@@ -40,7 +40,7 @@ static enum zd_status lz4_open(const struct zd_codec_config *config, struct zd_r
 static enum zd_status refuse(struct zd_error *err, const char *why, size_t len)
 {
     const enum zd_status status =
-        zd_fail(err, ZD_CORRUPT, NAME ": %s; %zu bytes are stored", why, len);
+        zd_fail(err, ZD_CORRUPT, NAME ": %s; the stored bytes are %zu", why, len);
     zd_fact_name(err, NAME);
     return status;
 }
@@ -50,12 +50,12 @@ static enum zd_status lz4_decode(
 {
     const struct lz4 *lz4 = state;
     if (encoded->len < HEAD_BYTES || encoded->len > INT32_MAX) {
-        return refuse(err, "4 bytes of size and a block behind them are expected", encoded->len);
+        return refuse(err, "expected a size of 4 bytes, then a block", encoded->len);
     }
     const uint32_t size = zd_load_u32(encoded->data);
     ZD_TRY(zd_codec_repr_check(&lz4->decoded, NAME, size, err));
     if (size > LZ4_MAX_INPUT_SIZE) {
-        return refuse(err, "the size is more than LZ4 encodes", encoded->len);
+        return refuse(err, "the size exceeds the maximum of LZ4", encoded->len);
     }
     ZD_AUTO(zd_buf) decoded = zd_buf_new(size);
     if (decoded == NULL) {
@@ -64,7 +64,7 @@ static enum zd_status lz4_decode(
     const int n = LZ4_decompress_safe((const char *)encoded->data + HEAD_BYTES,
         (char *)decoded->data, (int)(encoded->len - HEAD_BYTES), (int)size);
     if (n < 0 || (uint32_t)n != size) {
-        return refuse(err, "the block does not decode to the size in front of it", encoded->len);
+        return refuse(err, "the block does not decode to the size that precedes it", encoded->len);
     }
     decoded->len = size;
     *ret_decoded = ZD_TAKE(decoded);
@@ -76,7 +76,7 @@ static enum zd_status lz4_encode(
 {
     const struct lz4 *lz4 = state;
     if (decoded->len > LZ4_MAX_INPUT_SIZE) {
-        return zd_fail(err, ZD_TOO_LARGE, NAME ": cannot encode %zu bytes, at most %d",
+        return zd_fail(err, ZD_TOO_LARGE, NAME ": cannot encode %zu bytes; the limit is %d",
             decoded->len, LZ4_MAX_INPUT_SIZE);
     }
     const size_t cap = HEAD_BYTES + (size_t)LZ4_compressBound((int)decoded->len);

@@ -50,7 +50,8 @@ static void read_check(
                           check == LZMA_CHECK_CRC64 || check == LZMA_CHECK_SHA256;
     if (!is_known || (format != FORMAT_XZ && check != LZMA_CHECK_NONE)) {
         add_fault(parameters, "check", "out_of_range",
-            format == FORMAT_XZ ? "-1, 0, 1, 4 or 10" : "-1 or 0: only format 1 has checks");
+            format == FORMAT_XZ ? "-1, 0, 1, 4 or 10"
+                                : "-1 or 0, because only format 1 has checks");
     }
     *ret_check = (lzma_check)check;
 }
@@ -61,7 +62,8 @@ static void read_preset(const struct zd_parameters *parameters, uint32_t *ret_pr
     if (is_there(parameters, "preset") &&
         zd_parameter_i64(parameters, "preset", 0, UINT32_MAX, &preset) &&
         !zd_lzma_filters_preset(preset)) {
-        add_fault(parameters, "preset", "out_of_range", "0 to 9, or 2147483648 more (extreme)");
+        add_fault(parameters, "preset", "out_of_range",
+            "0 to 9, plus 2147483648 for the extreme variant");
         preset = LZMA_PRESET_DEFAULT;
     }
     *ret_preset = (uint32_t)preset;
@@ -76,14 +78,15 @@ static void read_filters(const struct zd_parameters *parameters, struct lzma *lz
     read_preset(parameters, &preset);
     if (!is_there(parameters, "filters")) {
         if (lzma->format == FORMAT_RAW) {
-            add_fault(parameters, "filters", "missing_member", "a list of filters, in format 3");
+            add_fault(parameters, "filters", "missing_member",
+                "a list of filters, because the format is 3");
             return;
         }
         zd_lzma_filters_init(&lzma->filters, last[lzma->format], preset);
         return;
     }
     if (is_there(parameters, "preset")) {
-        add_fault(parameters, "preset", "out_of_range", "null beside filters");
+        add_fault(parameters, "preset", "out_of_range", "null, because filters are given");
     }
     (void)zd_lzma_filters_read(parameters, last[lzma->format], &lzma->filters);
 }
@@ -134,19 +137,19 @@ static ZD_RESULT refuse(
         return zd_fail(err, ZD_NO_MEMORY, NAME ": no memory for the decoder");
     case LZMA_MEMLIMIT_ERROR:
         status = zd_fail(err, ZD_UNSUPPORTED,
-            NAME ": decoding needs %llu bytes of memory, at most %llu are used",
+            NAME ": decoding needs %llu bytes of memory; the limit is %llu",
             (unsigned long long)lzma_memusage(stream), (unsigned long long)DECODER_BYTES);
         break;
     case LZMA_OPTIONS_ERROR:
         status = zd_fail(err, ZD_UNSUPPORTED,
-            NAME ": the stream has filters or options that this server's library lacks");
+            NAME ": the LZMA library does not support the filters or options of the stream");
         break;
     default:
-        status = zd_fail(err, ZD_CORRUPT, NAME ": no valid stream; %zu bytes are stored, %s",
-            encoded->len,
-            result == LZMA_BUF_ERROR      ? "and its end is missing"
-            : result == LZMA_FORMAT_ERROR ? "and they begin otherwise"
-                                          : "and they contradict each other");
+        status =
+            zd_fail(err, ZD_CORRUPT, NAME ": no valid stream in %zu stored bytes: %s", encoded->len,
+                result == LZMA_BUF_ERROR      ? "the end is missing"
+                : result == LZMA_FORMAT_ERROR ? "the beginning is wrong"
+                                              : "they contradict each other");
         break;
     }
     zd_fact_name(err, NAME);
@@ -185,7 +188,7 @@ static ZD_RESULT run_decoder(lzma_stream *stream, const struct zd_buf *encoded,
     }
     if (stream->avail_in > 0) {
         const enum zd_status status =
-            zd_fail(err, ZD_CORRUPT, NAME ": %zu bytes behind the stream", stream->avail_in);
+            zd_fail(err, ZD_CORRUPT, NAME ": %zu bytes follow the stream", stream->avail_in);
         zd_fact_name(err, NAME);
         return status;
     }
@@ -255,7 +258,7 @@ static enum zd_status lzma_encode(
     }
     if (result != LZMA_STREAM_END) {
         /* The filters were judged, but no bound is known for LZMA1. */
-        return zd_fail(err, ZD_TOO_LARGE, NAME ": cannot encode %zu bytes in %llu", decoded->len,
+        return zd_fail(err, ZD_TOO_LARGE, NAME ": cannot encode %zu bytes into %llu", decoded->len,
             (unsigned long long)cap);
     }
     *ret_encoded = ZD_TAKE(encoded);

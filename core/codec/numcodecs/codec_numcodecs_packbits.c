@@ -55,7 +55,7 @@ static enum zd_status packbits_decode(
     assert(encoded->len == size_of(packed));
     if (encoded->data[0] != padding_of(packed)) {
         const enum zd_status status =
-            zd_fail(err, ZD_CORRUPT, NAME ": %u bits of padding announced, %u expected",
+            zd_fail(err, ZD_CORRUPT, NAME ": the header announces %u bits of padding, expected %u",
                 encoded->data[0], padding_of(packed));
         zd_fact_name(err, NAME);
         zd_fact_expected(err, "%u", padding_of(packed));

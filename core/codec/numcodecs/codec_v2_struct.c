@@ -8,7 +8,7 @@
 #define NAME         "v2.struct"
 #define BYTES_PER_US 500
 
-#define ENDIAN "\"little\" or \"big\" for each field, those of structures in it included"
+#define ENDIAN "\"little\" or \"big\" for each field, including the fields of nested structures"
 
 struct v2_struct {
     struct zd_repr decoded;

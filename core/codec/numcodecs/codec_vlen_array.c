@@ -21,7 +21,7 @@ struct vlen_array {
 /* The type of the numbers, in which a byte order counts. */
 static void read_dtype(const struct zd_parameters *parameters, struct vlen_array *state)
 {
-    const char *expected = "NumPy's name of a type of numbers";
+    const char *expected = "the NumPy type string of a type of numbers";
     const struct zd_json *member = zd_parameter_need(parameters, "dtype", expected);
     const struct zd_pointer at = zd_parameter_at(parameters, "dtype");
     const char *text = zd_json_string(member);
@@ -72,7 +72,8 @@ static enum zd_status corrupt(
 {
     const uint32_t item_bytes = array->item.dtype.bytes;
     const enum zd_status status = zd_fail(err, ZD_CORRUPT,
-        NAME ": element %" PRIu64 " has %zu bytes, no multiple of %" PRIu32, i, len, item_bytes);
+        NAME ": element %" PRIu64 " has %zu bytes, expected a multiple of %" PRIu32, i, len,
+        item_bytes);
     zd_fact_name(err, NAME);
     zd_fact_expected(err, "a multiple of %" PRIu32 " bytes", item_bytes);
     zd_fact_found(err, "%zu bytes", len);

@@ -59,7 +59,7 @@ static enum zd_status inflate_stream(const struct zlib *zlib,
     }
     if (n_in != from.len) {
         const enum zd_status status =
-            zd_fail(err, ZD_CORRUPT, NAME ": %zu bytes behind the stream", from.len - n_in);
+            zd_fail(err, ZD_CORRUPT, NAME ": %zu bytes follow the stream", from.len - n_in);
         zd_fact_name(err, NAME);
         return status;
     }

@@ -350,11 +350,11 @@ static const struct {
     const char *refusal;
 } encoding_facts[] = {
     {"['vlen-utf8']", NULL},
-    {"['numcodecs.msgpack2']", "numcodecs.msgpack2: chunks of this codec are only read"},
+    {"['numcodecs.msgpack2']", "numcodecs.msgpack2: chunks with this codec are read-only"},
     {"[" ORDER ",'numcodecs.json2'," GZIP "]",
-        "numcodecs.json2: chunks of this codec are only read"},
+        "numcodecs.json2: chunks with this codec are read-only"},
     {SHARD("'vlen-utf8'"), NULL},
-    {SHARD("'numcodecs.json2'"), "numcodecs.json2: chunks of this codec are only read"},
+    {SHARD("'numcodecs.json2'"), "numcodecs.json2: chunks with this codec are read-only"},
     {SHARD("'vlen-utf8',{'name':'x1','must_understand':false}"), "does not know"},
 };
 

@@ -5,9 +5,9 @@
 
 #include "tests/support/codec.h"
 
-#define CODE   "is a program, which decoding would run"
-#define LACKS  "it is not built in"
-#define PRIVAT "an experiment of one library"
+#define CODE   "decoding would run a program"
+#define LACKS  "this build does not include it"
+#define PRIVAT "it is experimental"
 
 static const struct {
     const char *codec;

@@ -41,9 +41,9 @@ static const struct entry_fact {
     {SHARD(BYTES), {17, 0}, 16, "beyond the shard"},
     {SHARD(BYTES), {2, UINT64_MAX - 1}, UINT64_MAX, "beyond the shard"}, /* wraps to 0 */
     {SHARD(BYTES), {3, UINT64_MAX - 1}, 16, "beyond the shard"},         /* wraps to 1 */
-    {SHARD(BYTES), {0, UINT64_MAX}, 16, "half marked"},
-    {SHARD(BYTES), {UINT64_MAX, 0}, 16, "half marked"},
-    {SHARD(BYTES), {UINT64_MAX, 1}, UINT64_MAX, "half marked"},
+    {SHARD(BYTES), {0, UINT64_MAX}, 16, "only one of two words marked"},
+    {SHARD(BYTES), {UINT64_MAX, 0}, 16, "only one of two words marked"},
+    {SHARD(BYTES), {UINT64_MAX, 1}, UINT64_MAX, "only one of two words marked"},
     {SHARD(BYTES), {UINT64_MAX - 1, 1}, UINT64_MAX, NULL},
     {SHARD(BYTES), {UINT64_MAX - 1, 2}, UINT64_MAX, "beyond the shard"},
     /* No chunk of 2 bytes becomes so long: a million entries of 16 MB would take hours. */

@@ -66,8 +66,8 @@ static const struct {
     {"none", "0d0300", "3 bytes decoded, 2 expected"},
     {"none", "", "0 bytes decoded, 2 expected"},
     {"first_byte", "0d03", "2 bytes decoded, 3 expected"},
-    {"first_byte", "050d03", "5 bits of padding announced, 6 expected"},
-    {"last_byte", "0d03ff", "255 bits of padding announced, 6 expected"},
+    {"first_byte", "050d03", "5 bits of padding, expected 6"},
+    {"last_byte", "0d03ff", "255 bits of padding, expected 6"},
 };
 
 START_TEST(packbits_refuses_damage)

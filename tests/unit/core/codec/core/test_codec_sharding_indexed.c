@@ -252,11 +252,11 @@ static const struct {
     {SHARD("'chunk_shape':[2],'codecs':['bytes'],'index_codecs':[" LITTLE "]"),
         "0102"
         "ffffffffffffffff0200000000000000" NONE,
-        "half marked", false},
+        "only one of two words marked", false},
     {SHARD("'chunk_shape':[2],'codecs':['bytes'],'index_codecs':[" LITTLE "]"),
         "0102"
         "0000000000000000ffffffffffffffff" NONE,
-        "half marked", false},
+        "only one of two words marked", false},
 };
 
 START_TEST(sharding_decodes_shards_or_says_what_is_corrupt)

@@ -121,12 +121,12 @@ static const struct {
 } damaged[] = {
     {"[{'name':'zfp','configuration':{'mode':'reversible'}}]", "", "ends too early"},
     {"[{'name':'zfp','configuration':{'mode':'reversible'}}]", ZARRS_STREAM "0000000000000000",
-        "goes on behind its end"},
+        "follow the end of the stream"},
     {"[{'name':'zfp','configuration':{'mode':'fixed_rate','rate':64}}]", ZARRS_STREAM,
         "ends too early"},
-    {"[{'name':'numcodecs.zfpy','configuration':{'mode':5}}]", "", "header of zfp"},
-    {"[{'name':'numcodecs.zfpy','configuration':{'mode':5}}]", "7a", "header of zfp"},
-    {"[{'name':'numcodecs.zfpy','configuration':{'mode':5}}]", ZARRS_STREAM, "header of zfp"},
+    {"[{'name':'numcodecs.zfpy','configuration':{'mode':5}}]", "", "zfp header"},
+    {"[{'name':'numcodecs.zfpy','configuration':{'mode':5}}]", "7a", "zfp header"},
+    {"[{'name':'numcodecs.zfpy','configuration':{'mode':5}}]", ZARRS_STREAM, "zfp header"},
     {"[{'name':'numcodecs.zfpy','configuration':{'mode':5}}]",
         "7a667005ffffffffffffffffffffffffffffffffffffffff", "zfp"},
 };

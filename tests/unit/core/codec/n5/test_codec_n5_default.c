@@ -102,8 +102,8 @@ static const struct {
     {"", false, ZD_OK, "0000 0003 00000001 00000001 00000003 0001 0002 0003",
         "0100 0200 0300 0700 0700 0700"},
     /* headers */
-    {"", false, ZD_CORRUPT, "", "0 bytes ends within its header"},
-    {"", false, ZD_CORRUPT, "000000", "3 bytes ends within its header"},
+    {"", false, ZD_CORRUPT, "", "ends within its header, after 0 bytes"},
+    {"", false, ZD_CORRUPT, "000000", "ends within its header, after 3 bytes"},
     {"", false, ZD_CORRUPT, "0000 0003 00000001 00000002 000000", "ends within its header"},
     {"", false, ZD_CORRUPT, "0000 0002 00000001 00000002 0001 0002", "2 dimensions"},
     {"", false, ZD_CORRUPT, "0000 0004 00000001 00000002 00000003 00000001 0001", "4 dimensions"},

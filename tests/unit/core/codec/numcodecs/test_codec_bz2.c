@@ -20,7 +20,7 @@ static const struct zd_unit_stored rows[] = {
         "14241f0f88bbc",
         NULL, "no valid stream at byte 0"},
     {ONE, 3, EMPTY_16 ABC, "616263", NULL},
-    {ONE, 3, EMPTY_16 EMPTY ABC, NULL, "more than 16 streams of nothing"},
+    {ONE, 3, EMPTY_16 EMPTY ABC, NULL, "more than 16 empty streams"},
     {ONE, 4, ABC, NULL, "bz2: 3 bytes decoded, 4 expected"},
     {ONE, 2, ABC, NULL, "more than the expected 2"},
     {ONE, 5, ABC ABC, NULL, "more than the expected 5"},

@@ -20,8 +20,10 @@ static const struct {
     {CODEC(COLOURS ",'astype':'<i4'") LITTLE, "010000000200000003000000", {"red", "", "gr\u00fcn"},
         false},
     {CODEC("'labels':['a']") BYTES, "000100", {"", "a", ""}, false}, /* 0 is no label */
-    {CODEC(COLOURS) BYTES, "010304", {"element 2 has the number 4 of 3 labels"}, true},
-    {CODEC(COLOURS ",'astype':'<i2'") LITTLE, "01000200ffff", {"the number 65535 of 3"}, true},
+    {CODEC(COLOURS) BYTES, "010304", {"element 2 has the label number 4, but there are 3 labels"},
+        true},
+    {CODEC(COLOURS ",'astype':'<i2'") LITTLE, "01000200ffff",
+        {"the label number 65535, but there are 3"}, true},
     {CODEC(COLOURS) BYTES, "0101", {"bytes: 2 bytes decoded, 3 expected"}, true},
 };
 
@@ -85,7 +87,7 @@ START_TEST(categorize_knows_text_of_fixed_length)
     expected->data[0] = 'R';
     zd_buf_unref(again);
     ck_assert_int_eq(zd_chain_encode(chain, expected, &again, &err), ZD_INVALID);
-    ck_assert_ptr_nonnull(strstr(err.text, "element 0 of a chunk is none of the 2 labels"));
+    ck_assert_ptr_nonnull(strstr(err.text, "element 0 of the chunk is not one of the 2 labels"));
     zd_buf_unref(elements);
     zd_buf_unref(expected);
     zd_buf_unref(encoded);
@@ -104,7 +106,7 @@ START_TEST(categorize_encodes_labels_alone)
         zd_variable_put(elements->data, i, zd_span_of(i == 1 ? "Red" : "red"));
     }
     ck_assert_int_eq(zd_chain_encode(chain, elements, &encoded, &err), ZD_INVALID);
-    ck_assert_ptr_nonnull(strstr(err.text, "element 1 of a chunk is none of the 3 labels"));
+    ck_assert_ptr_nonnull(strstr(err.text, "element 1 of the chunk is not one of the 3 labels"));
     zd_buf_unref(elements);
     zd_chain_unref(chain);
 }

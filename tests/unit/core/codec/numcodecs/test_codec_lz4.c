@@ -19,8 +19,8 @@ static const struct {
     {3, "0300000020616200", "does not decode to the size", false},
     {3, "03000000", "does not decode to the size", false},
     {3, "ffffffff30616263", "4294967295 bytes decoded, 3 expected", false},
-    {3, "030000", "4 bytes of size and a block behind them are expected; ", false},
-    {3, "", "4 bytes of size and a block behind them are expected; ", false},
+    {3, "030000", "expected a size of 4 bytes, then a block; ", false},
+    {3, "", "expected a size of 4 bytes, then a block; ", false},
     {3, "04224d186040827300", "407708164 bytes decoded, 3 expected", false}, /* lz4's own frame */
 };
 

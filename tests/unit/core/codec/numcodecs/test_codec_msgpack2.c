@@ -104,7 +104,7 @@ START_TEST(msgpack2_is_not_written)
     elements->len = elements->cap;
     ck_assert(!zd_codec_is_writable(zd_codec_find("numcodecs.msgpack2")));
     ck_assert_int_eq(zd_chain_encode(chain, elements, &encoded, &err), ZD_UNSUPPORTED);
-    ck_assert_str_eq(err.text, "numcodecs.msgpack2: chunks of this codec are only read");
+    ck_assert_str_eq(err.text, "numcodecs.msgpack2: chunks with this codec are read-only");
     zd_buf_unref(elements);
     zd_chain_unref(chain);
 }

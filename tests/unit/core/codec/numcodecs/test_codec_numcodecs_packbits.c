@@ -32,9 +32,9 @@ static const struct {
     const char *encoded;
     const char *text;
 } damaged[] = {
-    {"07b0c0", "7 bits of padding announced, 6 expected"},
-    {"00b0c0", "0 bits of padding announced"},
-    {"ffb0c0", "255 bits of padding announced"},
+    {"07b0c0", "7 bits of padding, expected 6"},
+    {"00b0c0", "0 bits of padding"},
+    {"ffb0c0", "255 bits of padding"},
     {"06b0", "2 bytes decoded, 3 expected"},
     {"06b0c000", "4 bytes decoded, 3 expected"},
     {"", "0 bytes decoded, 3 expected"},

@@ -22,11 +22,11 @@ static const struct {
     {OF(">c8"), "v2.list.complex64", "02000000 08000000 0102030405060708 00000000",
         "0403020108070605", "", NULL},
     {OF("<i2"), "v2.list.int16", "02000000 03000000 010002 00000000", NULL, NULL,
-        "element 0 has 3 bytes, no multiple of 2"},
+        "element 0 has 3 bytes, expected a multiple of 2"},
     {OF("<i2"), "v2.list.int16", "02000000 00000000 01000000 01", NULL, NULL,
-        "element 1 has 1 bytes, no multiple of 2"},
+        "element 1 has 1 bytes, expected a multiple of 2"},
     {OF("<i2"), "v2.list.int16", "02000000 00000000 ffffffff 01", NULL, NULL,
-        "numcodecs.vlen-array: bytes left of an element"},
+        "numcodecs.vlen-array: bytes left for an element"},
     {OF("<i2"), "v2.list.int16", "03000000", NULL, NULL, "elements: 3, expected 2"},
 };
 

@@ -20,8 +20,8 @@ static const struct {
     {3, EMPTY, "zlib: 0 bytes decoded, 3 expected", false},
     /* a wrong checksum, something behind the stream */
     {3, "78014b4c4a0600024d0126", "no valid stream", false},
-    {3, ABC "00", "1 bytes behind the stream", false},
-    {6, ABC ABC, "bytes behind the stream", false}, {3, "", "no valid stream", false},
+    {3, ABC "00", "1 bytes follow the stream", false},
+    {6, ABC ABC, "bytes follow the stream", false}, {3, "", "no valid stream", false},
     {3, "78", "no valid stream", false},
     {3, "1f8b08000000000002034b4c4a0600c241243503000000", "no valid stream", false}, /* gzip's */
 };
