@@ -81,7 +81,7 @@ static void refuse(const struct zd_meta *made, const char *name, struct zd_fault
         return;
     }
     zd_faults_add(faults, ZD_FAULT_INVALID, "not_in_dialect", name, &at, text.at, NULL,
-        "the dialect %s cannot say this %.64s; in its documents it would become %s%s",
+        "the dialect %s cannot express this %.64s; in its documents it would become %s%s",
         made->dialect->name, name, text.at, text.status == ZD_OK ? "" : "...");
 }
 
@@ -90,7 +90,7 @@ static void warn_of_keys(const struct zd_meta *asked, struct zd_meta *made)
     const struct zd_pointer at = zd_pointer_member(&whole_document, "chunk_key_encoding");
     if (asked->key_encoding != made->key_encoding || asked->key_separator != made->key_separator) {
         zd_faults_add(&made->faults, ZD_FAULT_WARNING, "changed_keys", "chunk_key_encoding", &at,
-            "v2", "default", "the keys of chunks are those of the dialect %s, \"0%c0\"",
+            "v2", "default", "the dialect %s requires chunk keys of the form \"0%c0\"",
             made->dialect->name, made->key_separator);
     }
 }
@@ -101,7 +101,7 @@ void zd_roundtrip_judge(const struct zd_meta *asked, struct zd_meta *made, struc
         struct zd_error err = {0};
         if (zd_faults_status(&made->faults, &err) != ZD_OK) {
             zd_faults_add(faults, ZD_FAULT_INVALID, "not_in_dialect", NULL, &whole_document, NULL,
-                NULL, "the dialect %s cannot say this document: %.300s", made->dialect->name,
+                NULL, "the dialect %s cannot express this document: %.300s", made->dialect->name,
                 err.text);
         }
         return;

@@ -174,7 +174,7 @@ static ZD_RESULT set_extension_type(struct translation *t, const struct zd_json 
         const struct zd_pointer place = zd_pointer_member(&at, "fallback");
         zd_faults_add(t->faults, ZD_FAULT_WARNING, "fallback_data_type", extension, &place, NULL,
             zd_json_string(chosen),
-            "the data type is not known: its elements are read as the fallback, %.64s",
+            "the data type is unknown: its elements are read as the fallback %.64s",
             zd_json_string(chosen));
         return zd_json_set(t->array->zarray, "dtype", dtype_of(t, chosen));
     }
@@ -216,7 +216,8 @@ static void judge_grid_members(const struct translation *t, const struct zd_json
         if (!is_member) {
             const struct zd_pointer at = zd_pointer_member(&grid_at, name);
             zd_faults_add(t->faults, ZD_FAULT_INVALID, "unknown_member", name, &at,
-                "type, chunk_shape, separator", name, "a chunk grid has no member \"%.64s\"", name);
+                "type, chunk_shape, separator", name,
+                "chunk grids do not define the member \"%.64s\"", name);
         }
     }
 }
@@ -359,7 +360,7 @@ static void take_endian(struct translation *t, const struct zd_json *codec, size
     }
     if (n_before > 0) {
         zd_faults_add(t->faults, ZD_FAULT_UNSUPPORTED, "unsupported_codec", "endian", at,
-            "endian as the first codec", NULL, "endian behind another codec is not supported");
+            "endian as the first codec", NULL, "endian is supported only as the first codec");
     }
     t->is_big = is_big;
 }

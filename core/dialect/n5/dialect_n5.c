@@ -114,8 +114,8 @@ static void judge_version(const struct parsing *parsing)
     const enum zd_status status = zd_scan_u64(&scan, VERSION_MAX, &major);
     if (status == ZD_TOO_LARGE) {
         zd_faults_add(faults, ZD_FAULT_INVALID, "unsupported_version", "n5", &at,
-            "versions up to 4", text, "the version %.64s of N5 is not supported; 4 is the last one",
-            text);
+            "versions up to 4", text,
+            "N5 version %.64s is not supported; the latest supported version is 4", text);
     } else if (status != ZD_OK || !(zd_scan_at_end(&scan) || zd_scan_char(&scan, '.'))) {
         zd_faults_add(faults, ZD_FAULT_INVALID, text == NULL ? "wrong_type" : "bad_name", "n5", &at,
             "a version such as \"4.0.0\"", text == NULL ? zd_json_type_name(json) : text,
@@ -137,7 +137,7 @@ static void judge_kind(const struct parsing *parsing)
     if (!is_n5(parsing)) {
         zd_faults_add(&parsing->meta->faults, ZD_FAULT_UNSUPPORTED, "unknown_dialect",
             DOCUMENT_NAME, &whole_document, "\"n5\" in the root, or \"dimensions\"", NULL,
-            "nothing says that this " DOCUMENT_NAME " is N5: let the location end in .n5, or set "
+            "cannot tell whether this " DOCUMENT_NAME " is N5: let the location end in .n5, or set "
             "n5_axes of the dataset");
     }
 }

@@ -71,7 +71,7 @@ static void judge_data_type(struct translation *t)
     if (name != NULL) {
         zd_faults_add(t->faults, ZD_FAULT_UNSUPPORTED, "unsupported_data_type", name, &at,
             "integers of 8 to 64 bits, float32, float64", name,
-            "the data type \"%.64s\" is not supported; the stored blocks can be read by their keys",
+            "the data type \"%.64s\" is not supported; the stored blocks can still be read by key",
             name);
     } else if (json != NULL) {
         zd_faults_add(t->faults, ZD_FAULT_INVALID, "wrong_type", "dataType", &at, "a string",
@@ -258,8 +258,8 @@ enum zd_status zd_n5_array_translate(const struct zd_json *attributes, bool is_r
     if (is_reversed) {
         const struct zd_pointer at = zd_pointer_member(&whole_document, "dimensions");
         zd_faults_add(faults, ZD_FAULT_WARNING, "reversed_axes", "n5_axes", &at, NULL, NULL,
-            "n5_axes is reversed: the keys of blocks keep the order of dimensions, so that the "
-            "document is that of decoded chunks");
+            "n5_axes is reversed: the document describes decoded chunks, while the keys of blocks "
+            "keep the stored order of dimensions");
     }
     return zd_faults_refuse(faults) || t.data_type == NULL
                ? ZD_OK

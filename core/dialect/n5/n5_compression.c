@@ -85,7 +85,7 @@ static const char *blosc_cname(const struct translation *t)
         }
     }
     if (json != NULL) {
-        warn(t, "cname", "is not one that Blosc has");
+        warn(t, "cname", "names no compressor of Blosc");
     }
     return names[0];
 }
@@ -226,7 +226,7 @@ static void judge_members(const struct translation *t, const struct compressor *
         iter = zd_json_next(t->json, iter)) {
         const char *name = zd_json_iter_name(iter);
         if (!has_member(compressor, name)) {
-            warn(t, name, "is none of this compression");
+            warn(t, name, "does not belong to this compression");
         }
     }
 }
@@ -261,8 +261,8 @@ static ZD_RESULT translate(const struct translation *t, const char *type,
     if (compressor == NULL) {
         zd_faults_add(t->faults, ZD_FAULT_UNSUPPORTED, "unsupported_codec", type, type_at,
             "raw, gzip, bzip2, xz, lz4, blosc, zstd or lzma", type,
-            "the compression \"%.64s\" is not supported; the stored blocks can be read by their "
-            "keys",
+            "the compression \"%.64s\" is not supported; the stored blocks can still be read by "
+            "key",
             type);
         return ZD_OK;
     }
@@ -270,7 +270,7 @@ static ZD_RESULT translate(const struct translation *t, const char *type,
     if (compressor->is_unregistered) {
         zd_faults_add(t->faults, ZD_FAULT_WARNING, "unregistered_name", compressor->codec, type_at,
             NULL, compressor->codec,
-            "Zarr v3 has no registered codec for this compression; the document says %s",
+            "Zarr v3 has no registered codec for this compression; the document names it %s",
             compressor->codec);
     }
     return compressor->codec == NULL ? ZD_OK : make_codec(t, compressor, ret_codec);

@@ -115,8 +115,8 @@ static void judge_objects(const struct translation *t)
     if (t->has_unknown_objects && !zd_faults_have(t->faults, ZD_FAULT_UNSUPPORTED)) {
         zd_faults_add(t->faults, ZD_FAULT_UNSUPPORTED, "unsupported_data_type", "|O", &at,
             "a filter vlen-utf8, vlen-bytes, vlen-array, json2, msgpack2 or categorize", "|O",
-            "no filter says what the objects of the array are; the stored chunks can be read by "
-            "their keys");
+            "no filter defines the type of the objects; the stored chunks can still be read by "
+            "key");
     }
 }
 
@@ -147,7 +147,8 @@ static struct zd_json *bool_of(const struct translation *t, const struct zd_json
     if (!zd_json_f64(json, &number) || (number != 0 && number != 1)) {
         return zd_json_ref(json);
     }
-    warn_of_fill(t, "legacy_spelling", "a number as the fill value of booleans is read as one");
+    warn_of_fill(t, "legacy_spelling",
+        "the fill value of a boolean array is a number; it is read as a boolean");
     return zd_json_new_bool(number != 0);
 }
 
@@ -159,7 +160,8 @@ static struct zd_json *integer_of(const struct translation *t, const struct zd_j
         fabs(number) > EXACT_REAL_MAX) {
         return zd_json_ref(json);
     }
-    warn_of_fill(t, "integral_float", "a real number as the fill value of integers is read as one");
+    warn_of_fill(t, "integral_float",
+        "the fill value of an integer array is a real number; it is read as an integer");
     return zd_json_new_i64((int64_t)number);
 }
 
@@ -174,8 +176,8 @@ static struct zd_json *complex_of(const struct translation *t, const struct zd_j
         zd_json_append(list, zd_json_new_u64(0)) != ZD_OK) {
         return NULL;
     }
-    warn_of_fill(
-        t, "legacy_spelling", "one number as the fill value of complex ones is their real part");
+    warn_of_fill(t, "legacy_spelling",
+        "the fill value of a complex array is one number; it is read as the real part");
     return ZD_TAKE(list);
 }
 

@@ -52,7 +52,7 @@ static ZD_RESULT fill_elementsize(
     }
     const struct zd_pointer at = zd_pointer_member(&entry->at, "elementsize");
     zd_faults_add(t->faults, ZD_FAULT_WARNING, "implied_elementsize", entry->id, &at, "1 or more",
-        "0", "an elementsize of 0 is read as that of the items, %" PRIu32, t->item_bytes);
+        "0", "an elementsize of 0 is read as the size of the items, %" PRIu32, t->item_bytes);
     return zd_json_set(configuration, "elementsize", zd_json_new_u64(t->item_bytes));
 }
 
@@ -70,7 +70,7 @@ static void refuse_codec(const struct translation *t, const struct entry *entry)
     const char *why = zd_refusal_find(entry->id);
     zd_faults_add(t->faults, ZD_FAULT_UNSUPPORTED, "unsupported_codec", entry->id, &entry->at,
         "a codec that /v1/extensions lists", entry->id,
-        "the codec \"%s\" is not supported%s%s; the stored chunks can be read by their keys",
+        "the codec \"%s\" is not supported%s%s; the stored chunks can still be read by key",
         entry->id, why == NULL ? "" : ": ", why == NULL ? "" : why);
 }
 
@@ -93,7 +93,8 @@ static ZD_RESULT copy_members(
         } else if (strcmp(name, "id") != 0) {
             const struct zd_pointer at = zd_pointer_member(&entry->at, name);
             zd_faults_add(t->faults, ZD_FAULT_WARNING, "unknown_codec_parameter", entry->id, &at,
-                NULL, name, "%.64s has no parameter \"%.64s\"; it is ignored", entry->id, name);
+                NULL, name, "%.64s does not define the parameter \"%.64s\"; it is ignored",
+                entry->id, name);
         }
     }
     *ret_configuration = ZD_TAKE(configuration);
@@ -180,7 +181,7 @@ static void judge_input(const struct translation *t, const struct entry *entry)
     const struct zd_pointer at = zd_pointer_member(&entry->at, member);
     zd_faults_add(t->faults, ZD_FAULT_UNSUPPORTED, "unsupported_codec", entry->id, &at,
         t->flow.dtype.name, input.dtype.name,
-        "%.64s expects %s%s, and its input has another type: such filters are not supported",
+        "%.64s expects %s%s, but its input has another type: such filters are not supported",
         entry->id, input.is_big ? "big-endian " : "", input.dtype.name);
 }
 
@@ -209,8 +210,8 @@ static ZD_RESULT judge_order(struct translation *t, const struct entry *entry)
     }
     if (t->is_bytes) {
         zd_faults_add(t->faults, ZD_FAULT_UNSUPPORTED, "unsupported_codec", entry->id, &entry->at,
-            "codecs of elements in front of codecs of bytes", entry->id,
-            "the codec \"%.64s\" behind codecs of bytes is not supported", entry->id);
+            "codecs of elements before codecs of bytes", entry->id,
+            "the codec \"%.64s\" is not supported after codecs of bytes", entry->id);
     }
     t->is_bytes = t->is_bytes || kind == ZD_CODEC_ARRAY_BYTES;
     return ZD_OK;

@@ -112,7 +112,7 @@ static ZD_RESULT parse_wrapper(struct judge *judge)
     const enum zd_status status =
         rest.status == ZD_OK
             ? zd_json_parse(zd_text_span(&rest), &wrapper_limits, &judge->wrapper, &why)
-            : zd_fail(&why, rest.status, "it has more than %zu bytes beside its documents",
+            : zd_fail(&why, rest.status, "it has more than %zu bytes outside of its documents",
                   wrapper_limits.bytes_max);
     return status == ZD_OK ? ZD_OK : leave_out(judge, &why);
 }
@@ -190,7 +190,8 @@ static void judge_use(const struct judge *judge, const struct zd_listed_key *tol
     struct zd_stored_entry entry;
     if (!zd_stored_listing_find(judge->listing, told->path, &entry)) {
         zd_faults_add(judge->faults, tolerated(judge), "inconsistent_listing", key, at,
-            "the document of an array or a group", NULL, "\"%s\" are attributes of no node", key);
+            "the document of an array or a group", NULL, "the attributes \"%s\" belong to no node",
+            key);
         return;
     }
     const struct zd_span used =
@@ -198,7 +199,7 @@ static void judge_use(const struct judge *judge, const struct zd_listed_key *tol
     if (used.ptr != member->value.ptr) {
         zd_faults_add(judge->faults, tolerated(judge), "duplicate", key, at,
             "one document of an array or a group for each path", key,
-            "\"%s\" is listed beside another document of its node; it is ignored", key);
+            "\"%s\" is ignored, because another document of the same node is listed", key);
     }
 }
 

@@ -34,7 +34,7 @@ static enum zd_status add_unsupported(
     const struct reading *reading, const struct zd_pointer *at, const char *name, const char *text)
 {
     zd_faults_add(reading->faults, ZD_FAULT_UNSUPPORTED, "unsupported_data_type", name, at, NULL,
-        NULL, "%s; the stored chunks can be read by their keys", text);
+        NULL, "%s; the stored chunks can still be read by key", text);
     return ZD_UNSUPPORTED;
 }
 
@@ -42,12 +42,12 @@ static enum zd_status judge_added(
     const struct reading *reading, const struct zd_pointer *at, enum zd_status status)
 {
     if (status == ZD_INVALID) {
-        return refuse(reading, at, "names that differ, and a field at least",
-            "each list must have a field, and names of fields must differ");
+        return refuse(reading, at, "at least one field, and unique names",
+            "each list must have at least one field, and field names must be unique");
     }
     return status == ZD_TOO_LARGE
                ? add_unsupported(reading, at, "structured",
-                     "this version does not decode structures of so many fields or bytes")
+                     "the structure has too many fields or bytes for this version")
                : status;
 }
 
@@ -67,7 +67,7 @@ static enum zd_status read_shape(const struct reading *reading, const struct zd_
     *ret_rank = (uint32_t)rank;
     return is_good ? ZD_OK
                    : refuse(reading, at, "a list of lengths, each 1 or more",
-                         "the shape of a field must be a list of its lengths");
+                         "the shape of a field must be a list of lengths");
 }
 
 static enum zd_status add_leaf(struct reading *reading, const char *name, const char *type,

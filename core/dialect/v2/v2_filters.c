@@ -30,8 +30,8 @@ struct writing {
 static enum zd_status refuse(const struct writing *writing, const char *expected, const char *why)
 {
     zd_faults_add(writing->faults, ZD_FAULT_INVALID, "not_in_dialect", writing->name, &writing->at,
-        expected, writing->name, "Zarr v2 cannot say the codec \"%.64s\" here: %s", writing->name,
-        why);
+        expected, writing->name, "Zarr v2 cannot express the codec \"%.64s\" here: %s",
+        writing->name, why);
     return ZD_OK;
 }
 
@@ -53,7 +53,7 @@ static enum zd_status write_transpose(struct writing *writing, size_t place)
 {
     if (place > 0 || !is_reversed(zd_json_member(writing->configuration, "order"), writing->rank)) {
         return refuse(writing, "the first codec, all axes reversed",
-            "there is \"order\" only, \"C\" or \"F\"; leave it out, or reverse all axes by the "
+            "it has only \"order\", \"C\" or \"F\"; omit the codec, or reverse all axes with the "
             "first codec");
     }
     writing->filters->is_f = true;
@@ -166,9 +166,9 @@ static enum zd_status write_codec(
     }
     if (spelling == NULL) {
         return refuse(writing, "a codec of numcodecs",
-            codec->shard == NULL ? "numcodecs has no such codec; use one that it has"
-                                 : "its chunks have no parts; use a smaller chunk_shape and plain "
-                                   "codecs");
+            codec->shard == NULL
+                ? "numcodecs has no such codec; use a codec of numcodecs"
+                : "its chunks have no inner chunks; use a smaller chunk_shape and plain codecs");
     }
     ZD_TRY(make_entry(writing, spelling, id.at, &entry));
     if (is_last && !is_filter(codec, writing->dtype)) {

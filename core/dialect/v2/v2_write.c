@@ -86,7 +86,8 @@ static void judge_attribute(
         const struct zd_pointer at = zd_pointer_member(&all, ZD_V2_DIMENSIONS);
         zd_faults_add(faults, ZD_FAULT_INVALID, "not_in_dialect", ZD_V2_DIMENSIONS, &at, NAMES,
             zd_json_type_name(said),
-            "Zarr v2 keeps dimension_names in this attribute: leave it out, or let both be equal");
+            "Zarr v2 keeps dimension_names in this attribute: omit the attribute, or make both "
+            "equal");
     }
 }
 
@@ -249,7 +250,7 @@ static void judge_members(const struct patching *patching)
     const bool is_of_array = patching->stored->present[ZD_V2_ARRAY];
     const struct zd_json *extensions = zd_json_member(patching->patch, "extensions");
     if (extensions != NULL && !zd_json_is(extensions, ZD_JSON_NULL)) {
-        refuse_member(patching, "extensions", "Zarr v2 has no extensions: leave them out");
+        refuse_member(patching, "extensions", "Zarr v2 has no extensions: omit them");
     }
     if (!is_of_array && zd_json_member(patching->patch, "shape") != NULL) {
         refuse_member(patching, "shape", "a group has no shape");
@@ -328,7 +329,7 @@ static ZD_RESULT judge_rank(const struct patching *patching, const struct zd_jso
     if (zd_json_is(shape, ZD_JSON_ARRAY) && zd_json_count(shape) != zd_json_count(names)) {
         const struct zd_pointer at = zd_pointer_member(&whole_document, NAMES);
         zd_faults_add(patching->faults, ZD_FAULT_INVALID, "rank_mismatch", NAMES, &at, NULL, NULL,
-            "dimension_names has %zu names, and the array %zu dimensions", zd_json_count(names),
+            "dimension_names has %zu names, but the array has %zu dimensions", zd_json_count(names),
             zd_json_count(shape));
     }
     return ZD_OK;

@@ -31,7 +31,7 @@ static void refuse(const struct writing *writing, const char *member, const char
 {
     const struct zd_pointer at = zd_pointer_member(&whole_document, member);
     zd_faults_add(writing->faults, ZD_FAULT_INVALID, "not_in_dialect", member, &at, expected, found,
-        "Zarr v2 cannot say this %s: %s", member, why);
+        "Zarr v2 cannot express this %s: %s", member, why);
 }
 
 /* The configuration of a member that is judged already; NULL: it has none. */
@@ -142,7 +142,7 @@ static struct zd_json *dtype_of(const struct writing *writing)
         return NULL;
     }
     refuse(writing, "data_type", "a data type of NumPy", dtype->name,
-        "it has no type string; use another data type");
+        "NumPy has no type string for it; use another data type");
     return zd_json_new_null();
 }
 
@@ -153,7 +153,7 @@ static void judge_float(const struct writing *writing, const struct zd_json *jso
     const char *text = zd_json_string(json);
     if (text != NULL && text[0] == '0') {
         refuse(writing, "fill_value", "a number, \"NaN\", \"Infinity\" or \"-Infinity\"", text,
-            "it has no way to spell bits; use \"NaN\"");
+            "it cannot spell the bits of a NaN; use \"NaN\"");
     }
 }
 
@@ -233,7 +233,7 @@ static struct zd_json *chunks_of(const struct writing *writing)
     const struct zd_span name = zd_json_string_span(zd_json_member(grid, "name"));
     if (!zd_span_is(name, "regular")) {
         refuse(writing, "chunk_grid", "regular", zd_json_string(zd_json_member(grid, "name")),
-            "all its chunks are alike; use the grid \"regular\"");
+            "all its chunks have the same shape; use the grid \"regular\"");
         return zd_json_new_null();
     }
     return zd_json_ref(shape);

@@ -148,8 +148,8 @@ static ZD_RESULT use_fallback(
     const char *unknown = zd_json_string(name) == NULL ? "" : zd_json_string(name);
     const char *known = zd_json_string(fallback);
     zd_faults_add(t->faults, ZD_FAULT_WARNING, "fallback_data_type", unknown, at, unknown, known,
-        "the data type \"%.64s\" is not known: its elements are read as the fallback, %.64s",
-        unknown, known);
+        "the data type \"%.64s\" is unknown: its elements are read as the fallback %.64s", unknown,
+        known);
     return zd_json_set(t->made, "data_type", zd_json_ref(fallback));
 }
 

@@ -131,7 +131,7 @@ static void take_refusals(const struct zd_v3_judge *judge, const struct zd_fault
             struct zd_pointer at;
             snprintf(at.text, sizeof at.text, "%s", fault->pointer);
             zd_faults_add(judge->faults, fault->severity, fault->code, fault->name, &at,
-                fault->expected, fault->found, "%s; all chunks of the grid must suit",
+                fault->expected, fault->found, "%s; the codecs must accept every chunk of the grid",
                 fault->detail);
         }
     }

@@ -150,7 +150,7 @@ static void judge_unknown_members(const struct block_judge *judge, const struct 
             const struct zd_pointer at = zd_pointer_member(&block_at, name);
             zd_faults_add(judge->faults, tolerated(judge), "unknown_member", name, &at,
                 "kind, must_understand, metadata", name,
-                "consolidated metadata has no member \"%s\"", name);
+                "consolidated metadata does not define the member \"%s\"", name);
         }
     }
 }
@@ -208,7 +208,7 @@ static void judge_bare(const struct block_judge *judge)
 {
     zd_faults_add(judge->faults, ZD_FAULT_WARNING, "legacy_spelling", "consolidated_metadata",
         &block_at, "kind, must_understand, metadata", "the documents themselves",
-        "consolidated_metadata is written as the draft of ZEP 6 had it");
+        "consolidated_metadata has the form of the draft of ZEP 6");
 }
 
 void zd_v3_consolidated_judge(

@@ -69,8 +69,7 @@ static void add_too_small(
 {
     char space[ZD_V3_FOUND_BYTES];
     zd_faults_add(judge->faults, ZD_FAULT_INVALID, "out_of_range", "chunk_grid", at, "1 or more",
-        zd_v3_judge_found(json, space),
-        "the length of a chunk, and how many there are, must be 1 or more");
+        zd_v3_judge_found(json, space), "chunk lengths and their counts must be 1 or more");
 }
 
 static bool judge_positive(const struct zd_v3_judge *judge, const struct zd_json *json,
@@ -125,8 +124,8 @@ static bool add_run(
         return false;
     default:
         zd_faults_add(judge->faults, ZD_FAULT_UNSUPPORTED, "unsupported_grid", "chunk_grid", at,
-            NULL, NULL, "more than %u changes of length along dimension %" PRIu32, ZD_EDGE_RUNS_MAX,
-            d);
+            NULL, NULL, "the chunk length changes more than %u times along dimension %" PRIu32,
+            ZD_EDGE_RUNS_MAX, d);
         return false;
     }
 }
@@ -145,8 +144,8 @@ static bool judge_sum(const struct zd_v3_judge *judge, uint32_t d, const struct 
     snprintf(found, sizeof found, "%" PRIu64, extent);
     zd_faults_add(judge->faults, ZD_FAULT_INVALID, "out_of_range", "chunk_grid", at, expected,
         found,
-        "the chunks of dimension %" PRIu32 " end at %s, the array at %s: add the lengths of "
-        "further chunks to the grid first, which is possible while the shape stays",
+        "the chunks of dimension %" PRIu32 " end at %s, but the array ends at %s: first add chunk "
+                                           "lengths to the grid without changing the shape",
         d, found, expected);
     return false;
 }
@@ -195,7 +194,7 @@ static void judge_dimensions(struct zd_v3_judge *judge, const struct spelling *s
     const size_t n = zd_json_count(json);
     if (n > ZD_RANK_MAX) {
         zd_faults_add(judge->faults, ZD_FAULT_UNSUPPORTED, "unsupported_grid", NULL, at, NULL, NULL,
-            "%zu dimensions; this server reads up to %d", n, ZD_RANK_MAX);
+            "the array has %zu dimensions; the limit is %d", n, ZD_RANK_MAX);
         return;
     }
     meta->edges = zd_edges_new();
@@ -263,7 +262,7 @@ static void judge_rectangular(
     zd_v3_judge_configuration(judge, definition->configuration, at, known);
     zd_faults_add(judge->faults, zd_v3_judge_tolerated(judge), "legacy_spelling", "rectangular", at,
         "rectilinear", "rectangular",
-        "\"rectangular\" is the name that the chunk grid \"rectilinear\" had in a draft");
+        "\"rectangular\" is the name of the chunk grid \"rectilinear\" in a draft");
     const struct zd_json *shape = configuration_member(judge, definition, &inside, spelling.member);
     if (shape != NULL) {
         judge_dimensions(judge, &spelling, shape, &shape_at);

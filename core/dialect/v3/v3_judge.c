@@ -88,7 +88,7 @@ bool zd_v3_judge_extents(const struct zd_v3_judge *judge, const struct zd_json *
     const size_t n = zd_json_count(json);
     if (n > ZD_RANK_MAX) {
         zd_faults_add(judge->faults, ZD_FAULT_UNSUPPORTED, "unsupported_grid", NULL, at, NULL, NULL,
-            "%zu dimensions; this server reads up to %d", n, ZD_RANK_MAX);
+            "the array has %zu dimensions; the limit is %d", n, ZD_RANK_MAX);
         return false;
     }
     bool good = true;
@@ -152,7 +152,7 @@ void zd_v3_judge_configuration(const struct zd_v3_judge *judge, const struct zd_
         }
         const struct zd_pointer place = zd_pointer_member(&at, name);
         zd_faults_add(judge->faults, ZD_FAULT_INVALID, "unknown_member", name, &place, expected.at,
-            name, "this configuration has no member \"%s\"", name);
+            name, "the configuration does not define the member \"%s\"", name);
     }
 }
 

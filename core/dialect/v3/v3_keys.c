@@ -77,7 +77,7 @@ static void judge_suffix(
     } else if (!is_suffix(zd_json_string_span(suffix))) {
         zd_faults_add(judge->faults, ZD_FAULT_INVALID, "out_of_range", "suffix", &place,
             "64 bytes at most, without \"/\" and control characters", NULL,
-            "the suffix of chunk keys is too long, or has characters that it must not have");
+            "the suffix of chunk keys is too long, or has forbidden characters");
     } else {
         judge->meta->key_suffix = zd_strdup(zd_json_string(suffix));
         judge->faults->out_of_memory =
@@ -115,7 +115,7 @@ static void judge_suffixed(const struct zd_v3_judge *judge, const struct encodin
     if (judge->judgement == ZD_JUDGE_WRITE) {
         zd_faults_add(judge->faults, ZD_FAULT_UNSUPPORTED, "unsupported_grid", "suffix",
             &encoding->at, "default, v2", "suffix",
-            "the chunk key encoding \"suffix\" is a proposal: it is read, but not written");
+            "the chunk key encoding \"suffix\" is a proposal: arrays with it are read-only");
     }
 }
 

@@ -139,7 +139,7 @@ def test_an_array_grows_as_far_as_its_chunks_go(work, tmp_path):
     assert answer.status == 422, answer
     error = answer.json()
     assert error["pointer"] == "/chunk_grid/configuration/chunk_shapes/0"
-    assert "end at 15, the array at 16" in error["detail"]
+    assert "end at 15, but the array ends at 16" in error["detail"]
     assert work.get(NODES + "a").json()["metadata"] == before
     answer = work.request("PATCH", NODES + "a", PATCH, b'{"shape": [16, 6]}')
     assert answer.status == 422 and answer.json()["errors"][0]["pointer"] == error["pointer"]

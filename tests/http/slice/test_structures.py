@@ -111,7 +111,7 @@ def test_every_written_form_is_read_again(serve, tmp_path):
         assert answer.status == 400 and answer.json()["code"] == "bad_body", answer
 
 
-# Of v2: fields of both byte orders, and fields that are arrays.
+# Of v2: fields of both byte orders, and array fields.
 OLD = np.dtype([("a", ">i2"), ("p", [("u", "<u4"), ("v", ">f8", (2,))]), ("m", "<f4", (2, 3)), ("s", "S2", (2,)), ("t", ">M8[s]")])
 OLD_TYPESTR = [["a", "<i2"], ["p", [["u", "<u4"], ["v", "<f8", [2]]]], ["m", "<f4", [2, 3]], ["s", "|S2", [2]], ["t", "<M8[s]"]]
 
@@ -178,7 +178,7 @@ def test_views_of_v3_have_fields_of_any_byte_order_and_no_arrays(serve, tmp_path
     assert server.get("/v3/s/mixed/c/0").body == mixed.astype(mixed.dtype.newbyteorder("<")).tobytes()
     for key in ("zarr.json", "c/0"):
         answer = server.get(f"/v3/s/old/{key}")
-        assert (answer.status, answer.code) == (404, "key_not_found") and "fields that are arrays" in answer.json()["detail"], answer
+        assert (answer.status, answer.code) == (404, "key_not_found") and "array fields" in answer.json()["detail"], answer
     assert set(server.get("/v3/s/zarr.json").json()["consolidated_metadata"]["metadata"]) == {"mixed"}
 
 
