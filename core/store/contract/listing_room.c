@@ -8,13 +8,13 @@ enum zd_status zd_listing_room_set(
     const uint64_t others = of->bytes - room->bytes;
     if (of->bytes_max != 0 && bytes > of->bytes_max) {
         return zd_fail_limit(err, of->bytes_max, bytes,
-            "a listing holds %llu bytes; all listings of remote stores may hold %llu: list less at "
-            "a time, or give the server more memory",
+            "a listing needs %llu bytes; all listings of remote stores may use %llu: list fewer "
+            "nodes at a time, or give the server more memory",
             (unsigned long long)bytes, (unsigned long long)of->bytes_max);
     }
     if (of->bytes_max != 0 && bytes > of->bytes_max - others) {
         return zd_fail(err, ZD_NO_MEMORY,
-            "the listings of remote stores that are under way hold %llu of %llu bytes; retry later",
+            "the running listings of remote stores use %llu of %llu bytes; retry later",
             (unsigned long long)others, (unsigned long long)of->bytes_max);
     }
     of->bytes = others + bytes;

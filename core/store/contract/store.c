@@ -104,8 +104,8 @@ static enum zd_status judge_writable(
     ZD_SCOPED_TEXT(known, KNOWN_BYTES_MAX);
     add_usages(USAGES_WRITABLE, &known);
     return zd_fail(err, ZD_INVALID,
-        "%s cannot be writable: it is %s; a store at %s can be. Unpack or copy it there, or leave "
-        "\"writable\" (--writable) out",
+        "%s cannot be writable, because it is %s. Unpack or copy it to %s, or omit \"writable\" "
+        "(--writable)",
         ops->is_remote ? ops->scheme : location, ops->meaning, known.at); /* URLs hold secrets */
 }
 
@@ -143,8 +143,7 @@ static enum zd_status refuse_location(const char *location, struct zd_error *err
 {
     ZD_SCOPED_TEXT(known, KNOWN_BYTES_MAX);
     add_usages(USAGES_ALL, &known);
-    return zd_fail(
-        err, ZD_INVALID, "%s: no store for such a location; expected %s", location, known.at);
+    return zd_fail(err, ZD_INVALID, "%s: unsupported location; expected %s", location, known.at);
 }
 
 enum zd_status zd_store_open(
@@ -660,7 +659,7 @@ enum zd_status zd_store_judge_read(const struct zd_store_read *read, const struc
     const struct zd_range range = range_within(&read->range, stat->size);
     if (range.len > read->bytes_max) {
         const enum zd_status status =
-            zd_fail(err, ZD_TOO_LARGE, "%s: %llu bytes to read; the limit is %zu", read->key,
+            zd_fail(err, ZD_TOO_LARGE, "%s: the object has %llu bytes; the limit is %zu", read->key,
                 (unsigned long long)range.len, read->bytes_max);
         zd_fact_limit(err, read->bytes_max, range.len);
         return status;

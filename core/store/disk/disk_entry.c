@@ -89,7 +89,7 @@ size_t zd_disk_entry_write(
 
 static enum zd_status corrupt(struct zd_error *err, const char *what)
 {
-    return zd_fail(err, ZD_CORRUPT, "a file of the disk tier %s", what);
+    return zd_fail(err, ZD_CORRUPT, "disk cache: a file %s", what);
 }
 
 static struct zd_disk_entry entry_of(const uint8_t *head, size_t len)
@@ -119,7 +119,7 @@ enum zd_status zd_disk_entry_read(struct zd_span bytes, uint64_t file_bytes,
     struct zd_disk_entry *ret_entry, struct zd_error *err)
 {
     if (bytes.len < ZD_DISK_ENTRY_FIXED_BYTES || zd_load_u64(bytes.ptr + AT_MAGIC) != MAGIC) {
-        return corrupt(err, "is none of its entries");
+        return corrupt(err, "is not a cache entry");
     }
     if (zd_load_u32(bytes.ptr + AT_VERSION) != VERSION) {
         return corrupt(err, "has another version");
@@ -132,11 +132,11 @@ enum zd_status zd_disk_entry_read(struct zd_span bytes, uint64_t file_bytes,
     const size_t len = ZD_DISK_ENTRY_FIXED_BYTES + key_len;
     if (zd_load_u64(bytes.ptr + AT_HASH) != hash_of_head(bytes.ptr, len) ||
         zd_load_u64(bytes.ptr + AT_KIND) > ZD_RANGE_SUFFIX) {
-        return corrupt(err, "has a head with another checksum");
+        return corrupt(err, "has a head with a wrong checksum");
     }
     const struct zd_disk_entry entry = entry_of(bytes.ptr, len);
     if (file_bytes < len || file_bytes - len != entry.body_bytes) {
-        return corrupt(err, "has another length than its head says");
+        return corrupt(err, "has another length than its head states");
     }
     *ret_entry = entry;
     return ZD_OK;

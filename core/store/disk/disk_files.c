@@ -56,9 +56,7 @@ static enum zd_status fail_path(const char *path, int code, struct zd_error *err
     case EACCES:
     case EPERM:
         return zd_fail(err, ZD_INVALID,
-            "cache.disk_path: %s: no permission; the user of this process must be able to write "
-            "there",
-            path);
+            "cache.disk_path: %s: no permission; let the user of this process write there", path);
     default:
         return zd_fail(err, code == ENOSPC || code == EDQUOT ? ZD_NO_SPACE : ZD_STORE, "%s: %s",
             path, strerror_r(code, words, sizeof words));
@@ -69,7 +67,7 @@ static enum zd_status not_ours(const char *path, const char *why, struct zd_erro
 {
     return zd_fail(err, ZD_INVALID,
         "cache.disk_path: %s/" ZD_DISK_FILES_DIRECTORY
-        " is not ours: %s; remove it, or name another directory",
+        " cannot be used: %s; remove it, or name another directory",
         path, why);
 }
 
@@ -84,7 +82,7 @@ static enum zd_status judge_own(const char *path, int dir_fd, struct zd_error *e
     }
     return (file.st_mode & OTHERS_MODE) == 0
                ? ZD_OK
-               : not_ours(path, "others may enter it (expected mode 0700)", err);
+               : not_ours(path, "other users can open it (expected mode 0700)", err);
 }
 
 /* @retval ZD_NOT_FOUND it is not there */
@@ -95,7 +93,7 @@ static enum zd_status open_own(const char *path, int outer_fd, int *ret_fd, stru
         return ZD_NOT_FOUND;
     }
     if (fd < 0) {
-        return errno == ENOTDIR || errno == ELOOP ? not_ours(path, "it is no directory", err)
+        return errno == ENOTDIR || errno == ELOOP ? not_ours(path, "it is not a directory", err)
                                                   : not_ours(path, "it cannot be opened", err);
     }
     const enum zd_status status = judge_own(path, fd, err);
@@ -129,7 +127,7 @@ static enum zd_status open_or_make_own(
     }
     return open_own(path, outer_fd, ret_fd, err) == ZD_OK
                ? ZD_OK
-               : not_ours(path, "another process removes it", err);
+               : not_ours(path, "another process is removing it", err);
 }
 
 static enum zd_status lock(const char *path, struct zd_disk_files *files, struct zd_error *err)
@@ -142,7 +140,7 @@ static enum zd_status lock(const char *path, struct zd_disk_files *files, struct
                               : fail_path(path, errno, err);
     }
     if (fstat(files->lock_fd, &file) != 0 || !S_ISREG(file.st_mode)) {
-        return not_ours(path, "its lock is no file", err);
+        return not_ours(path, "its lock is not a regular file", err);
     }
     if (zd_calls->lock(files->lock_fd, &whole) != 0) {
         return errno == EAGAIN || errno == EACCES
@@ -401,7 +399,7 @@ static int write_new(const struct zd_disk_files *files, struct zd_span head, str
 static enum zd_status fail_change(int code, const char *doing, struct zd_error *err)
 {
     if (code == EMFILE || code == ENFILE) {
-        return zd_fail(err, ZD_NO_MEMORY, "no descriptor to %s", doing);
+        return zd_fail(err, ZD_NO_MEMORY, "no file descriptor to %s", doing);
     }
     const enum zd_status status = zd_beneath_fail(err, code, ZD_DISK_FILES_DIRECTORY, doing);
     return status == ZD_NOT_FOUND
@@ -457,19 +455,19 @@ static enum zd_status read_head(
 {
     struct stat file;
     if (fstat(look->fd, &file) != 0 || !S_ISREG(file.st_mode)) {
-        return zd_fail(err, ZD_CORRUPT, "an entry of the disk tier is no file");
+        return zd_fail(err, ZD_CORRUPT, "disk cache: an entry is not a regular file");
     }
     const struct zd_span head = {
         .ptr = look->head,
         .len = (size_t)zd_min_u64((uint64_t)file.st_size, sizeof look->head),
     };
     if (read_all(look->fd, look->head, head.len, 0) != 0) {
-        return zd_fail(err, ZD_CORRUPT, "a file of the disk tier cannot be read");
+        return zd_fail(err, ZD_CORRUPT, "disk cache: a file cannot be read");
     }
     ZD_TRY(zd_disk_entry_read(head, (uint64_t)file.st_size, &look->entry, err));
     return name == NULL || zd_disk_entry_is_of(&look->entry, name)
                ? ZD_OK
-               : zd_fail(err, ZD_CORRUPT, "a file of the disk tier has the name of another one");
+               : zd_fail(err, ZD_CORRUPT, "disk cache: the file belongs to another entry");
 }
 
 enum zd_status zd_disk_files_look(const struct zd_disk_files *files, struct zd_disk_file file,
@@ -504,10 +502,10 @@ enum zd_status zd_disk_files_body(
     }
     body->len = (size_t)entry->body_bytes;
     if (read_all(look->fd, body->data, body->len, entry->n_head_bytes) != 0) {
-        return zd_fail(err, ZD_CORRUPT, "a file of the disk tier cannot be read");
+        return zd_fail(err, ZD_CORRUPT, "disk cache: a file cannot be read");
     }
     if (zd_disk_entry_hash(zd_buf_span(body)) != entry->body_hash) {
-        return zd_fail(err, ZD_CORRUPT, "a file of the disk tier has another checksum");
+        return zd_fail(err, ZD_CORRUPT, "disk cache: a file has a wrong checksum");
     }
     *ret_body = ZD_TAKE(body);
     return ZD_OK;

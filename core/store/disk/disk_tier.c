@@ -125,7 +125,7 @@ static void turn_off(struct zd_disk_tier *tier, const char *why)
     if (!tier->is_off) {
         tier->is_off = true;
         drop_keeps(tier);
-        snprintf(text, sizeof text, "the disk tier is off until the next start: %s", why);
+        snprintf(text, sizeof text, "the disk cache is off until the next start: %s", why);
         tier->tell(tier->context, text);
     }
 }
@@ -271,7 +271,7 @@ static void work_next(struct zd_disk_tier *tier)
         return;
     }
     if (tier->is_partial && !zd_list_is_empty(&tier->changes)) {
-        zd_disk_tier_distrust(tier, "an object changes, and not all files of it are known");
+        zd_disk_tier_distrust(tier, "an object changed, but not all of its files are known");
     }
     take_changed(tier);
     tier->work_keep = next_keep(tier);
@@ -316,7 +316,7 @@ static void put_found(struct zd_disk_tier *tier, const struct zd_disk_found *fou
         zd_disk_index_make_room(&tier->index, cost, &tier->going);
     }
     if (zd_disk_index_put(&tier->index, found->file, cost, &item) != ZD_OK) {
-        tier->search_status = zd_fail(&tier->search_err, ZD_NO_MEMORY, "no memory for its entries");
+        tier->search_status = zd_fail(&tier->search_err, ZD_NO_MEMORY, "no memory for the entries");
         tier->n_put = tier->n_found;
     } else if (cost > tier->entry_cost_max) {
         zd_disk_index_take(&tier->index, item, &tier->going);
@@ -371,7 +371,7 @@ enum zd_status zd_disk_tier_open(
     assert(config->bytes_max >= ZD_DISK_TIER_BYTES_MIN && config->n_max >= 1);
     struct zd_disk_tier *tier = zd_alloc_zero(1, sizeof *tier);
     if (tier == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, "no memory for the disk tier");
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for the disk cache");
     }
     tier->files = ZD_DISK_FILES_NONE;
     tier->loop = config->loop;

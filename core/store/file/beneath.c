@@ -45,9 +45,8 @@ enum zd_status zd_beneath_fail(struct zd_error *err, int code, const char *key, 
         return zd_fail(err, ZD_NO_SPACE, "%s: cannot %s: the store is full", key, doing);
     case EFBIG:
         return zd_fail(err, ZD_NO_SPACE,
-            "%s: cannot %s: the file would be longer than the process (ulimit -f) or the file "
-            "system "
-            "allows",
+            "%s: cannot %s: the file exceeds the limit of the process (ulimit -f) or of the file "
+            "system",
             key, doing);
     case ENOMEM:
         return zd_fail(err, ZD_NO_MEMORY, "%s: cannot %s: no memory", key, doing);

@@ -80,7 +80,7 @@ static enum zd_status stop_at_link(const struct walk *walk, const char *path)
 {
     return zd_fail(walk->err, ZD_INVALID,
         "%.200s is a symbolic link to another directory of the store: remove the link, or delete "
-        "what it leads to by its own path",
+        "that directory by its own path",
         path);
 }
 

@@ -48,7 +48,7 @@ enum zd_status zd_files_fail(struct zd_error *err, int code, const char *key, co
         return zd_fail(err, ZD_STORE, "%s: cannot %s: it vanished", key, doing);
     case ENOTDIR:
         return zd_fail(err, ZD_STORE,
-            "%s: cannot %s: an object has the name of one of its directories", key, doing);
+            "%s: cannot %s: an object is stored under the name of a parent directory", key, doing);
     case EISDIR:
         return zd_fail(err, ZD_STORE, "%s: cannot %s: a directory has that name", key, doing);
     default:

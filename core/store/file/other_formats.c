@@ -56,8 +56,8 @@ enum zip_root { ZIP_NO_HIERARCHY, ZIP_HIERARCHY_BELOW, ZIP_HIERARCHY };
 static const char *const zips[] = {
     [ZIP_NO_HIERARCHY] = "a zip archive without a Zarr hierarchy",
     [ZIP_HIERARCHY_BELOW] =
-        "a zip archive with a Zarr hierarchy in a directory (pack what is in that directory)",
-    [ZIP_HIERARCHY] = "a zip archive of a Zarr hierarchy (let its name end in .zip)",
+        "a zip archive with a Zarr hierarchy in a directory (pack the contents of that directory)",
+    [ZIP_HIERARCHY] = "a zip archive of a Zarr hierarchy (rename it to end in .zip)",
 };
 
 /* At most len bytes from `first` on; a short file has fewer. */
@@ -169,7 +169,7 @@ static const char *look_into(const char *path, bool wants_many)
         return NULL;
     }
     const char *found = !wants_many && is_document(path)
-                            ? "a document of a hierarchy (name the directory that it lies in)"
+                            ? "a metadata document of a hierarchy (name its directory instead)"
                             : name_format(fd, size, wants_many);
     close(fd);
     return found;

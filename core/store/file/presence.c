@@ -90,8 +90,8 @@ static enum zd_status take_part(
     const int code = lock_within(coming->lock_fd, wait_ns);
     if (code == EAGAIN) {
         return zd_fail(err, ZD_TIMEOUT,
-            "%s: another process has been about to remove it for longer than a second; check for "
-            "a stopped writer",
+            "%s: another process has been removing it for longer than a second; check for a "
+            "stopped writer",
             ZD_PRESENCE_DIRECTORY);
     }
     if (code != 0) {

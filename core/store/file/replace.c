@@ -391,7 +391,7 @@ static enum zd_status take_staged(struct zd_replacement *job, struct zd_store_wr
     }
     job->held = held;
     write->staged = NULL;
-    return fd >= 0 ? ZD_OK : step_failed(job, -fd, "find what was staged");
+    return fd >= 0 ? ZD_OK : step_failed(job, -fd, "find the staged file");
 }
 
 /* All bytes that were staged before must be there: nobody else changes the file. */
@@ -404,8 +404,7 @@ static enum zd_status open_staged(const struct zd_replacement *job, int *ret_fd)
     }
     if (fstat(fd, &file) != 0 || (uint64_t)file.st_size != job->held->staged.size) {
         (void)zd_calls->close(fd);
-        return zd_fail(
-            job->err, ZD_STORE, "%s: what was staged of it has been changed or removed", job->key);
+        return zd_fail(job->err, ZD_STORE, "%s: its staged file was changed or removed", job->key);
     }
     *ret_fd = fd;
     return ZD_OK;

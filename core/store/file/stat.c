@@ -33,7 +33,7 @@ enum zd_status zd_stat_of_object(
 {
     struct stat file;
     if (fstat(fd, &file) != 0) {
-        return zd_fail(err, ZD_STORE, "%s: cannot look at the open file", key);
+        return zd_fail(err, ZD_STORE, "%s: cannot read the status of the file", key);
     }
     if (S_ISDIR(file.st_mode)) {
         return ZD_NOT_FOUND;

@@ -99,7 +99,8 @@ static enum zd_status may_write(struct zd_store_op *op, const char *key)
         return zd_fail(&op->err, status, "%s: no memory to find its directory", key);
     }
     return zd_fail(&op->err, ZD_GONE, "%s: not written: the directory of the store was %s", key,
-        status == ZD_OK ? "replaced by another one; try again" : "removed, or cannot be reached");
+        status == ZD_OK ? "replaced by another directory; try again"
+                        : "removed, or cannot be reached");
 }
 
 /* ---- writes ---- */
@@ -426,8 +427,8 @@ static void work_read(uv_work_t *work)
         status = read_once(file_of(read->op.store), read);
     }
     if (status == ZD_AGAIN) {
-        status = zd_fail(
-            &read->op.err, ZD_STORE, "%s: the object keeps changing while it is read", read->key);
+        status = zd_fail(&read->op.err, ZD_STORE,
+            "%s: gave up: the object changed at each attempt to read it", read->key);
     }
     read->op.status = status;
 }

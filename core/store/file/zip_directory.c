@@ -67,8 +67,7 @@ enum zd_status zd_zip_end_find(
     const uint8_t *record = find_end(tail);
     if (record == NULL) {
         return zd_fail(err, ZD_CORRUPT,
-            "not a ZIP archive, or one that is cut off: its end holds "
-            "no record of where its directory is");
+            "not a ZIP archive, or a truncated one: the record at its end is missing");
     }
     const uint8_t *record64 = find_end64(tail, record);
     const uint8_t *begin = record64 == NULL ? record : record64;
@@ -85,13 +84,13 @@ enum zd_status zd_zip_end_find(
         is_split = zd_load_u32(record64 + 16) != zd_load_u32(record64 + 20);
     }
     if (is_split) {
-        return zd_fail(err, ZD_UNSUPPORTED, "one part of a ZIP archive of several: join them");
+        return zd_fail(err, ZD_UNSUPPORTED, "a part of a split ZIP archive: join the parts");
     }
     /* The directory ends where the record begins; what the offsets do not say is before it all. */
     const uint64_t place = file_size - tail.len + (uint64_t)(begin - tail.ptr);
     if (end.bytes > place || end.first > place - end.bytes ||
         end.n_members > end.bytes / CENTRAL_BYTES) {
-        return damaged(err, "its directory would not fit into the file");
+        return damaged(err, "its directory does not fit into the file");
     }
     end.shift = place - end.bytes - end.first;
     end.first += end.shift;
@@ -220,17 +219,16 @@ static enum zd_status read_members(const struct zd_zip_end *end, struct zd_span 
         struct zd_zip_member *member = &directory->member[directory->n];
         struct entry entry;
         if (!read_entry(at, after, &entry, &at)) {
-            return damaged(err, "an entry of its directory is cut off");
+            return damaged(err, "an entry of its directory is truncated");
         }
         member->key = take_name(&entry, &names);
         if (!read_member(&entry, end, member)) {
             return zd_fail(err, ZD_CORRUPT,
-                "a damaged ZIP archive: the ZIP64 field that member \"%.200s\" refers to is not "
-                "there, or says what no file can have",
+                "a damaged ZIP archive: the ZIP64 field of member \"%.200s\" is missing or invalid",
                 member->key);
         }
     }
-    return at == after ? ZD_OK : damaged(err, "its directory holds more than it says");
+    return at == after ? ZD_OK : damaged(err, "its directory has more entries than it states");
 }
 
 static int compare_places(const void *a, const void *b)
@@ -251,8 +249,8 @@ static enum zd_status judge_places(
         if (member->end < member->local || member->end - member->local < ZD_ZIP_LOCAL_BYTES ||
             member->end - member->local - ZD_ZIP_LOCAL_BYTES < member->packed_bytes) {
             return zd_fail(err, ZD_CORRUPT,
-                "a damaged ZIP archive: the %llu bytes of member \"%.200s\" would overlap what "
-                "follows",
+                "a damaged ZIP archive: the %llu bytes of member \"%.200s\" overlap the bytes "
+                "after it",
                 (unsigned long long)member->packed_bytes, member->key);
         }
     }
@@ -355,8 +353,8 @@ enum zd_status zd_zip_member_begin(const struct zd_zip_member *member, struct zd
     const uint64_t room = member->end - member->local;
     if (head > room || member->packed_bytes > room - head) {
         return zd_fail(err, ZD_CORRUPT,
-            "%s: a damaged ZIP archive: the member's %llu bytes overlap what follows", member->key,
-            (unsigned long long)member->packed_bytes);
+            "%s: a damaged ZIP archive: the member's %llu bytes overlap the bytes after it",
+            member->key, (unsigned long long)member->packed_bytes);
     }
     *ret_packed = member->local + head;
     return ZD_OK;

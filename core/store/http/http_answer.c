@@ -54,17 +54,16 @@ enum zd_status zd_http_answer_judge_kind(
     const struct zd_transfer_head *head, const char *key, struct zd_error *err)
 {
     if (head->is_encoded) {
-        return zd_fail(
-            err, ZD_STORE, "the store sends it with a Content-Encoding that was not asked for");
+        return zd_fail(err, ZD_STORE, "the store sent a Content-Encoding that was not requested");
     }
     if (is_page(head->content_type) && !has_ending(key, ".html") && !has_ending(key, ".htm")) {
         return zd_fail(err, ZD_STORE,
-            "the store sends an HTML page (%u) where bytes of an object are due", head->code);
+            "the store sent an HTML page (status %u) instead of the object", head->code);
     }
     if (head->code == 200 && head->has_range &&
         (head->range_first != 0 || head->range_len != head->range_size)) {
         return zd_fail(err, ZD_STORE,
-            "the store sends a part (Content-Range) and calls it the whole object (200)");
+            "the store sent part of the object (Content-Range) with status 200; expected 206");
     }
     return ZD_OK;
 }
@@ -88,19 +87,19 @@ enum zd_status zd_http_answer_judge_part(
 {
     if (!head->has_range || head->range_size == ZD_TRANSFER_UNKNOWN) {
         return zd_fail(err, ZD_STORE,
-            "the store sends a part (206) and does not say rightly which (Content-Range)");
+            "the store sent part of the object (206) with a missing or malformed Content-Range");
     }
     const struct zd_byte_range part = means(asked, head->range_size);
     if (head->range_first != part.first || head->range_len != part.len) {
         return zd_fail(err, ZD_STORE,
-            "the store sends %llu bytes from %llu on (Content-Range) where %llu from %llu on "
-            "were asked for",
+            "the store sent %llu bytes from byte %llu (Content-Range); expected %llu bytes from "
+            "byte %llu",
             (unsigned long long)head->range_len, (unsigned long long)head->range_first,
             (unsigned long long)part.len, (unsigned long long)part.first);
     }
     if (head->content_length != ZD_TRANSFER_UNKNOWN && head->content_length != head->range_len) {
         return zd_fail(err, ZD_STORE,
-            "the store sends a part of %llu bytes (Content-Range) in %llu (Content-Length)",
+            "the store sent a part of %llu bytes by Content-Range, but of %llu by Content-Length",
             (unsigned long long)head->range_len, (unsigned long long)head->content_length);
     }
     return ZD_OK;

@@ -168,7 +168,8 @@ static enum zd_status judge_sized(
     zd_http_task_remember_tag(task->http, &transfer->head, &stat);
     if (zd_generation_is_set(task->wanted) && !zd_generation_equal(task->wanted, stat.generation)) {
         task->is_stale = true;
-        return zd_fail(&transfer->err, ZD_STORE, "the object keeps changing while it is read");
+        return zd_fail(
+            &transfer->err, ZD_STORE, "gave up: the object changed at each attempt to read it");
     }
     return zd_store_judge_read(read, &stat, ret_due, &read->op.err);
 }
@@ -183,13 +184,13 @@ static enum zd_status judge_whole(struct zd_http_task *task)
     }
     if (is_unsized && !task->is_sized) { /* there is no memory for more than the part */
         task->is_stale = true;
-        return zd_fail(&transfer->err, ZD_STORE, "the server says no length");
+        return zd_fail(&transfer->err, ZD_STORE, "the server sent no length");
     }
     ZD_TRY(judge_sized(task, is_unsized ? task->size : transfer->head.content_length, &due));
     if (due.first > SKIP_BYTES_MAX) {
         transfer->fault.kind = ZD_REMOTE_FAULT_BROKEN;
         return zd_fail(&transfer->err, ZD_STORE,
-            "the server sends no ranges, and the part begins %llu bytes behind the beginning",
+            "the server does not support ranges, and the requested part begins at byte %llu",
             (unsigned long long)due.first);
     }
     transfer->skip = due.first;
@@ -210,7 +211,7 @@ static enum zd_status on_bytes_head(struct zd_transfer *transfer)
     }
     transfer->fault.kind = ZD_REMOTE_FAULT_BROKEN;
     if (head->code != 206 || !task->is_part) {
-        return zd_fail(&transfer->err, ZD_STORE, "the store answered %u, where 200%s is due",
+        return zd_fail(&transfer->err, ZD_STORE, "the store answered %u; expected 200%s",
             head->code, task->is_part ? " or 206" : "");
     }
     ZD_TRY(zd_http_answer_judge_part(head, &task->asked, &transfer->err));
@@ -302,8 +303,8 @@ static void start_again(struct zd_http_task *task)
         task->is_stale = false;
         send_size(task);
     } else {
-        zd_http_task_fault(
-            task, ZD_REMOTE_FAULT_RETRYABLE, "the object keeps changing while it is read");
+        zd_http_task_fault(task, ZD_REMOTE_FAULT_RETRYABLE,
+            "gave up: the object changed at each attempt to read it");
     }
 }
 

@@ -92,7 +92,7 @@ static enum zd_status on_index_head(struct zd_transfer *transfer)
     if (transfer->head.is_encoded) {
         transfer->fault.kind = ZD_REMOTE_FAULT_BROKEN;
         return zd_fail(&transfer->err, ZD_STORE,
-            "the store sends its index with a Content-Encoding that was not asked for");
+            "the store sent its index with a Content-Encoding that was not requested");
     }
     return ZD_OK;
 }
@@ -117,7 +117,7 @@ static void finish_unlisted(struct zd_http_task *task)
         zd_http_task_finish(task, ZD_NOT_FOUND);
     } else if (task->odd == 200) {
         zd_http_task_fault(
-            task, ZD_REMOTE_FAULT_BROKEN, "the store sends a page where its index is due");
+            task, ZD_REMOTE_FAULT_BROKEN, "expected a directory index, got an HTML page");
     } else {
         op->fault = (struct zd_remote_fault){.kind = ZD_REMOTE_FAULT_REFUSED};
         zd_http_task_finish(
@@ -232,7 +232,7 @@ void zd_http_listing_start(struct zd_store *store, struct zd_store_list *list)
 {
     if (list->deep) {
         list->op.status = zd_fail(&list->op.err, ZD_UNSUPPORTED,
-            "an index of HTTP lists one directory, and nothing below it");
+            "an HTTP index lists one directory, not the directories below it");
         zd_store_finish_later(&list->op);
         return;
     }

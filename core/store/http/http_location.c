@@ -48,10 +48,10 @@ enum zd_status zd_http_location_parse(const char *location, char **ret_url, stru
     }
     if (host_len == 0 || host[0] == ':' || has_odd_byte(location)) {
         return zd_fail(err, ZD_INVALID,
-            "the location is no URL: expected http://HOST[:PORT]/PATH, percent-encoded");
+            "the location is not a URL: expected http://HOST[:PORT]/PATH, percent-encoded");
     }
     if (len > ZD_HTTP_LOCATION_BYTES_MAX) {
-        return zd_fail(err, ZD_INVALID, "the location has %zu bytes, %d at most are allowed", len,
+        return zd_fail(err, ZD_INVALID, "the location has %zu bytes; the limit is %d", len,
             ZD_HTTP_LOCATION_BYTES_MAX);
     }
     while (location[len - 1] == '/') {
@@ -113,10 +113,10 @@ static enum zd_status take_line(const char *path, size_t number, const char *lin
     const bool is_query = line[0] == '?';
     const size_t name_len = strspn(line, token);
     if (has_control(line)) {
-        return refuse(err, path, number, "it has a control character");
+        return refuse(err, path, number, "the line has a control character");
     }
     if (is_query && (headers->query != NULL || has_odd_byte(line) || strchr(line, '#') != NULL)) {
-        return refuse(err, path, number, "it is no query, or the second one");
+        return refuse(err, path, number, "the query is malformed, or the second one");
     }
     if (!is_query && (name_len == 0 || line[name_len] != ':')) {
         return refuse(err, path, number, "expected 'Name: value', or a query: '?name=value'");
@@ -170,7 +170,7 @@ enum zd_status zd_http_location_read_headers(
     if (has_failed || len > FILE_BYTES_MAX || memchr(text, '\0', len) != NULL) {
         return zd_fail(err, ZD_INVALID,
             "headers_file" ZD_ASIDE(
-                " %s") ": it cannot be read, has more than %u bytes, or is no text",
+                " %s") ": the file cannot be read, has more than %u bytes, or is not text",
             path, FILE_BYTES_MAX);
     }
     text[len] = '\0';

@@ -214,7 +214,7 @@ void zd_http_task_ask(struct zd_http_task *task, enum zd_transfer_method method,
     task->is_enough = false;
     zd_buf_unref(ZD_TAKE(task->transfer.bytes));
     if (write_url(task, key) != ZD_OK) {
-        zd_http_task_finish_later(task, task->url.status, "no room for its URL");
+        zd_http_task_finish_later(task, task->url.status, "no memory for the URL");
         return;
     }
     (void)add_lines(task);
@@ -238,7 +238,7 @@ struct zd_http_task *zd_http_task_new(
 {
     struct zd_http_task *task = zd_alloc_zero(1, sizeof *task);
     if (task == NULL) {
-        op->status = zd_fail(&op->err, ZD_NO_MEMORY, "%s: no memory to ask for it", key);
+        op->status = zd_fail(&op->err, ZD_NO_MEMORY, "%s: no memory for the request", key);
         zd_store_finish_later(op);
         return NULL;
     }

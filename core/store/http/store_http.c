@@ -28,7 +28,7 @@ static void http_write(struct zd_store *store, struct zd_store_write *write)
 {
     (void)store;
     write->op.status =
-        zd_fail(&write->op.err, ZD_READ_ONLY, "%s: a store of HTTP is only read", write->key);
+        zd_fail(&write->op.err, ZD_READ_ONLY, "%s: HTTP stores are read-only", write->key);
     zd_store_finish_later(&write->op);
 }
 
@@ -102,12 +102,12 @@ static enum zd_status http_open(
     const struct zd_store_config *config, struct zd_store **ret_store, struct zd_error *err)
 {
     if (config->remote == NULL) {
-        return zd_fail(err, ZD_UNSUPPORTED, "no remote store may be opened here");
+        return zd_fail(err, ZD_UNSUPPORTED, "remote stores cannot be opened here");
     }
     struct zd_http_store *http = zd_alloc_zero(1, sizeof *http);
     if (http == NULL || zd_store_init(&http->store, config) != ZD_OK) {
         zd_free(http);
-        return zd_fail(err, ZD_NO_MEMORY, "no memory for a store of HTTP");
+        return zd_fail(err, ZD_NO_MEMORY, "no memory for an HTTP store");
     }
     const enum zd_status status = open_http(http, config, err);
     if (status != ZD_OK) {
@@ -122,7 +122,7 @@ const struct zd_store_ops zd_store_ops_http = {
     .scheme = "http",
     .accepts = zd_http_location_is_ours,
     .usage = "http://HOST/PATH, https://HOST/PATH",
-    .meaning = "what a server of HTTP has below a URL, only read",
+    .meaning = "objects below an HTTP(S) URL (read-only)",
     .is_remote = true,
     .is_read_only = true,
     .schema = "{\"type\":\"object\",\"properties\":{"

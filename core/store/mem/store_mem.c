@@ -361,9 +361,9 @@ static enum zd_status judge_room(const struct mem_store *mem, struct zd_store_wr
     }
     const enum zd_status status = zd_fail(&write->op.err, ZD_NO_SPACE,
         memory == &mem->own
-            ? "%s: the store would hold %llu bytes of memory, its option 'bytes' is %llu"
-            : "%s: the stores in memory would hold %llu bytes, those without the option 'bytes' "
-              "have %llu together",
+            ? "%s: the store would hold %llu bytes of memory; its option 'bytes' is %llu"
+            : "%s: the mem: stores would hold %llu bytes; stores without the option 'bytes' may "
+              "hold %llu in total",
         write->key, (unsigned long long)wanted, (unsigned long long)memory->bytes_max);
     zd_fact_limit(&write->op.err, memory->bytes_max, wanted);
     return status;
@@ -508,7 +508,7 @@ const struct zd_store_ops zd_store_ops_mem = {
     .accepts = mem_accepts,
     .usage = "mem:",
     .meaning =
-        "objects in memory, lost when the server stops; option 'bytes': how many it may hold",
+        "objects in memory, lost when the server stops; option 'bytes' is the most it may hold",
     .schema =
         "{\"type\":\"object\",\"properties\":{\"bytes\":{\"type\":\"integer\",\"minimum\":1}},"
         "\"additionalProperties\":false}",

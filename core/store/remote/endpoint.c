@@ -191,7 +191,7 @@ enum zd_status zd_endpoint_refuse(const struct zd_endpoint *endpoint, struct zd_
 {
     const uint64_t wait_ms = zd_endpoint_paused_ms(endpoint);
     const enum zd_status status = zd_fail(err, ZD_PAUSED,
-        "the store's endpoint has failed %u times in a row, and is left alone for %llu ms",
+        "the store's endpoint failed %u times in a row; requests to it pause for %llu ms",
         endpoint->breaker.n_failures, (unsigned long long)wait_ms);
     zd_fact_retry(err, wait_ms);
     return status;

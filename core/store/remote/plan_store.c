@@ -123,7 +123,7 @@ void zd_remote_plan_cancel(struct zd_store *store, struct zd_store_op *op)
 
 const struct zd_store_ops zd_store_ops_plan = {
     .scheme = "plan",
-    .meaning = "a remote store, asked with a plan",
+    .meaning = "a remote store, read with a plan",
     .is_remote = true,
     .schema = "{\"type\":\"object\"}", /* the inner store has judged them */
     .default_revalidate_ms = REVALIDATE_MS,

@@ -288,7 +288,7 @@ static void transmit(struct zd_s3_call *call)
         call->transfer.status =
             zd_fail(&call->transfer.err, status == ZD_NO_MEMORY ? ZD_NO_MEMORY : ZD_STORE,
                 status == ZD_NO_MEMORY ? "no memory for a request to the store"
-                                       : "a request to the store would be too long");
+                                       : "the request to the store is too long");
         finish_later(call);
         return;
     }

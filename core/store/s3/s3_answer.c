@@ -142,6 +142,6 @@ enum zd_status zd_s3_answer_judge_code(
         return zd_fail(err, ZD_PRECONDITION, "%.*s: the object was replaced", SHOWN_BYTES, name);
     }
     *fault = (struct zd_remote_fault){.kind = (uint8_t)kind_of_code(code)};
-    return zd_fail(err, ZD_STORE, "%.*s: the store answered 200 and the error %s", SHOWN_BYTES,
+    return zd_fail(err, ZD_STORE, "%.*s: the store answered 200 with the error %s", SHOWN_BYTES,
         name, code[0] == '\0' ? "without a code" : code);
 }

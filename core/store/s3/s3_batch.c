@@ -44,7 +44,7 @@ enum zd_status zd_s3_batch_request_read(
 {
     const struct zd_transfer *transfer = &request->call.transfer;
     if (transfer->status != ZD_OK || transfer->head.code != 200 || transfer->bytes == NULL) {
-        return zd_fail(err, ZD_STORE, "the store's answer to an erasure of many objects is none");
+        return zd_fail(err, ZD_STORE, "malformed DeleteObjects response");
     }
     return zd_s3_erasures_read(
         zd_buf_span(transfer->bytes), &request->erasures, s3->access.bucket.prefix, err);

@@ -89,20 +89,20 @@ static enum zd_status read_location(const char *location, struct parts *parts, s
     if (zd_scan_run(&scan, NAME_SET, NAME_BYTES_MAX, &parts->name) != ZD_OK ||
         (!zd_scan_at_end(&scan) && !zd_scan_char(&scan, '/'))) {
         return zd_fail(err, ZD_INVALID,
-            "the location is no bucket: expected s3://BUCKET/PREFIX with a bucket of letters, "
-            "digits, '.', '_' and '-'; keys of access are no part of it (it is not repeated here)");
+            "the location names no bucket: expected s3://BUCKET/PREFIX. BUCKET has letters, "
+            "digits, '.', '_' and '-'; put no access keys here (the value is not shown)");
     }
     parts->prefix = without_slashes(rest_of(&scan));
     return prefix_passes(parts->prefix)
                ? ZD_OK
-               : zd_fail(err, ZD_INVALID, "%.200s: the prefix is none of keys", location);
+               : zd_fail(err, ZD_INVALID, "%.200s: keys cannot have this prefix", location);
 }
 
 static enum zd_status refuse_endpoint(struct zd_error *err)
 {
     const enum zd_status status = zd_fail(err, ZD_INVALID,
-        "endpoint: expected http://HOST:PORT or https://HOST:PORT, perhaps with a path; without a "
-        "user's name, query and fragment (its value is not repeated here)");
+        "endpoint: expected http://HOST:PORT or https://HOST:PORT, with an optional path, without "
+        "user name, query or fragment (the value is not shown)");
     zd_fact_pointer(err, "/options/endpoint");
     return status;
 }
@@ -144,8 +144,8 @@ static enum zd_status read_options(const struct zd_json *options, struct parts *
     parts->region = region != NULL ? region : parts->is_google ? "auto" : DEFAULT_REGION;
     if (strspn(parts->region, REGION_SET) != strlen(parts->region) ||
         strlen(parts->region) > LABEL_MAX) {
-        return zd_fail(
-            err, ZD_INVALID, "region: expected lower-case letters, digits and '-', like eu-west-1");
+        return zd_fail(err, ZD_INVALID,
+            "region: expected lower-case letters, digits and '-', such as eu-west-1");
     }
     if (endpoint != NULL) {
         ZD_TRY(read_endpoint(endpoint, parts, err));

@@ -177,8 +177,8 @@ static bool send_alone(struct zd_s3_change *change)
     const struct zd_s3_pair condition = condition_of(change);
     if (change->bytes != NULL && change->bytes->len > change->s3->sizes.put_bytes) {
         change->status = zd_fail(&write->op.err, ZD_UNABLE,
-            "%.200s: %zu bytes are more than one request has, and the store at this endpoint does "
-            "not obey conditions of uploads in parts, or has none",
+            "%.200s: %zu bytes need an upload in parts, but the store at this endpoint has no "
+            "conditional uploads in parts",
             write->key, change->bytes->len);
         return false;
     }

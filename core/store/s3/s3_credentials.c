@@ -63,7 +63,8 @@ enum zd_status zd_s3_credentials_init(const struct zd_s3_secrets *secrets, const
     }
     if (!is_plain(secrets->access_key_id) || !is_plain(secrets->secret_access_key) ||
         !is_plain(secrets->session_token)) {
-        return zd_fail(err, ZD_STORE, "%s: a value has characters that no credential has", source);
+        return zd_fail(
+            err, ZD_STORE, "%s: a value has characters that a credential cannot have", source);
     }
     struct zd_s3_credentials credentials = {
         .access_key_id = copy(secrets->access_key_id),

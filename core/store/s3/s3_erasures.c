@@ -132,7 +132,8 @@ static enum zd_status take(
         zd_text_clear(&reading->key);
         reading->code[0] = '\0';
         if (++reading->n_entries > ENTRIES_A_KEY * reading->n_erasures) {
-            return zd_fail(err, ZD_STORE, "the store's answer tells of more than was asked");
+            return zd_fail(
+                err, ZD_STORE, "the DeleteObjects response has more entries than the request");
         }
     } else if (strcmp(path, "DeleteResult/Error/Key") == 0 ||
                strcmp(path, "DeleteResult/Deleted/Key") == 0) {
@@ -152,7 +153,7 @@ static void begin(struct zd_s3_erasure *erasure)
     erasure->is_told = false;
     erasure->is_unsure = true;
     erasure->status = zd_s3_answer_fail(err, &erasure->fault, erasure->key,
-        "the store's answer to an erasure of many objects does not tell of it");
+        "the DeleteObjects response does not mention this object");
 }
 
 enum zd_status zd_s3_erasures_read(
@@ -166,7 +167,7 @@ enum zd_status zd_s3_erasures_read(
     zd_text_init(&reading.key, ZD_S3_XML_TEXT_BYTES_MAX);
     enum zd_status status = zd_s3_xml_read(answer, take, &reading, err);
     if (status == ZD_OK && !reading.is_result) {
-        status = zd_fail(err, ZD_STORE, "the store's answer to an erasure of many objects is none");
+        status = zd_fail(err, ZD_STORE, "malformed DeleteObjects response");
     }
     zd_text_done(&reading.key);
     return status;

@@ -54,7 +54,7 @@ static enum zd_status decode(struct zd_span key, struct zd_text *decoded, struct
             const int high = i + 2 < key.len ? value_of(key.ptr[i + 1]) : -1;
             const int low = i + 2 < key.len ? value_of(key.ptr[i + 2]) : -1;
             if (high < 0 || low < 0) {
-                return zd_fail(err, ZD_STORE, "the store lists a key that is encoded badly");
+                return zd_fail(err, ZD_STORE, "the store listed a key with a malformed encoding");
             }
             c = (char)(high * 16 + low);
             i += 2;
@@ -91,7 +91,7 @@ enum zd_status zd_s3_list_read(struct zd_span bytes, zd_s3_list_key key, void *c
     zd_text_init(&reading.decoded, ZD_S3_XML_TEXT_BYTES_MAX);
     enum zd_status status = zd_s3_xml_read(bytes, take_head, &reading, err);
     if (status == ZD_OK && !reading.is_list) {
-        status = zd_fail(err, ZD_STORE, "the store's answer to a listing is none");
+        status = zd_fail(err, ZD_STORE, "malformed ListObjectsV2 response");
     }
     if (status == ZD_OK) {
         status = zd_s3_xml_read(bytes, take_key, &reading, err);

@@ -76,7 +76,7 @@ static enum zd_status take_key(
     zd_hash_add(&listing->hash, key);
     listing->list->n_visited++;
     if (key.len < prefix->len || memcmp(key.ptr, prefix->at, prefix->len) != 0) {
-        return zd_fail(err, ZD_STORE, "the store lists keys that were not asked for");
+        return zd_fail(err, ZD_STORE, "the store listed keys that were not requested");
     }
     const size_t len = key.len - prefix->len;
     if (len >= sizeof name || memchr(key.ptr, '\0', key.len) != NULL) {
@@ -98,7 +98,7 @@ static enum zd_status judge_page(
     }
     if (page->next_token.len == 0 || is_repeated || listing->n_empty > EMPTY_PAGES_MAX ||
         strcmp(page->next_token.at, listing->token.at) == 0) {
-        return zd_fail(err, ZD_STORE, "the store's listing does not come to an end");
+        return zd_fail(err, ZD_STORE, "the store's listing does not end");
     }
     zd_text_clear(&listing->token);
     return zd_text_add(&listing->token, page->next_token.at) == ZD_OK
@@ -199,8 +199,7 @@ static void answered(struct zd_s3_call *call)
     enum zd_status status = zd_s3_answer_judge(call, name, &op->err, &op->fault);
     if (status == ZD_NOT_FOUND || status == ZD_NOT_MODIFIED || status == ZD_PRECONDITION ||
         status == ZD_TOO_LARGE) {
-        status = zd_s3_answer_fail(
-            &op->err, &op->fault, name, "the store's answer to a listing is none");
+        status = zd_s3_answer_fail(&op->err, &op->fault, name, "malformed ListObjectsV2 response");
     }
     if (status != ZD_OK) {
         end(listing, status);

@@ -359,8 +359,8 @@ enum zd_status zd_s3_probe_want(
 static enum zd_status refuse(struct zd_store_write *write, const char *what)
 {
     return zd_fail(&write->op.err, ZD_UNABLE,
-        "%.200s: the store at this endpoint does not obey %s, which this change needs", write->key,
-        what);
+        "%.200s: the store at this endpoint does not support %s, which this change needs",
+        write->key, what);
 }
 
 /* An erasure that undoes goes without: of what was stored too much, nothing else would be left. */
@@ -374,11 +374,11 @@ enum zd_status zd_s3_probe_judge(
     if (is_erasure) {
         return able->erases || write->is_undo
                    ? ZD_OK
-                   : refuse(write, "conditions of erasures (DELETE with If-Match)");
+                   : refuse(write, "conditional deletion (DELETE with If-Match)");
     }
     if (write->condition == ZD_CONDITION_ABSENT) {
         return able->creates ? ZD_OK
-                             : refuse(write, "conditions of creation (PUT with If-None-Match: *)");
+                             : refuse(write, "conditional creation (PUT with If-None-Match: *)");
     }
-    return able->swaps ? ZD_OK : refuse(write, "conditions of replacement (PUT with If-Match)");
+    return able->swaps ? ZD_OK : refuse(write, "conditional replacement (PUT with If-Match)");
 }

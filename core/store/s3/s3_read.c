@@ -70,8 +70,8 @@ static enum zd_status judge_part(const struct zd_transfer_head *head, const char
     const struct zd_range *range, struct zd_error *err, struct zd_remote_fault *fault)
 {
     if (!head->has_range || head->range_size == ZD_TRANSFER_UNKNOWN) {
-        return zd_s3_answer_fail(
-            err, fault, name, "the store's answer to a range does not say which bytes it has");
+        return zd_s3_answer_fail(err, fault, name,
+            "the store's answer to a range has a missing or malformed Content-Range");
     }
     const uint64_t size = head->range_size;
     uint64_t first = range->first;
@@ -87,8 +87,8 @@ static enum zd_status judge_part(const struct zd_transfer_head *head, const char
     }
     fault->kind = ZD_REMOTE_FAULT_BROKEN;
     return zd_fail(err, ZD_STORE,
-        "%.200s: the store answered %" PRIu64 " bytes from %" PRIu64 ", not %" PRIu64
-        " from %" PRIu64,
+        "%.200s: the store sent %" PRIu64 " bytes from byte %" PRIu64 "; expected %" PRIu64
+        " bytes from byte %" PRIu64,
         name, head->range_len, head->range_first, len, first);
 }
 
@@ -102,15 +102,15 @@ enum zd_status zd_s3_read_head(const struct zd_s3_call *call, const char *name,
         ZD_TRY(judge_part(head, name, range, err, fault));
         size = head->range_size;
     } else if (head->code != 200) {
-        return zd_s3_answer_fail(err, fault, name, "the store's answer is none to what was asked");
+        return zd_s3_answer_fail(err, fault, name, "the store's answer does not match the request");
     } else if (head->has_range || head->has_odd_range) {
-        return zd_s3_answer_fail(err, fault, name,
-            "the store answered a part of the object with a status that means all of it");
+        return zd_s3_answer_fail(
+            err, fault, name, "the store sent part of the object with status 200; expected 206");
     }
     if (strncmp(head->content_type, "text/html", strlen("text/html")) == 0 &&
         call->field[ZD_S3_FIELD_REQUEST].value[0] == '\0') {
         return zd_s3_answer_fail(
-            err, fault, name, "something else than the store answered a page of HTML");
+            err, fault, name, "an HTML page came instead of the store's answer");
     }
     if (head->etag[0] == '\0') {
         return zd_s3_answer_fail(err, fault, name, "the store's answer has no ETag");
@@ -291,7 +291,7 @@ static void go_on_sized(struct reading *reading)
     struct zd_store_read *read = reading->read;
     if (reading->stat.size == ZD_TRANSFER_UNKNOWN) {
         end(reading, zd_s3_answer_fail(&reading->op->err, &reading->op->fault, name_of(reading),
-                         "the store does not say how long the object is"));
+                         "the store did not send the length of the object"));
         return;
     }
     zd_s3_store_remember(reading->s3, &reading->stat, reading->call.transfer.head.etag);
@@ -310,8 +310,8 @@ static void go_on_sized(struct reading *reading)
     }
     if (reading->is_sized) {
         read->op.fault.kind = ZD_REMOTE_FAULT_RETRYABLE;
-        end(reading, zd_fail(&read->op.err, ZD_STORE, "%.200s: the object changes while it is read",
-                         read->key));
+        end(reading, zd_fail(&read->op.err, ZD_STORE,
+                         "%.200s: the object changed while it was read", read->key));
         return;
     }
     reading->is_sized = true;
@@ -339,7 +339,7 @@ static void end_bytes(struct reading *reading)
     if (bytes->len != reading->wanted.len) {
         zd_buf_unref(bytes);
         end(reading, zd_s3_answer_fail(&read->op.err, &read->op.fault, read->key,
-                         "the store's answer is shorter than it says"));
+                         "the store's answer is shorter than its Content-Length"));
         return;
     }
     zd_store_count_bytes(&reading->s3->store, bytes->len);

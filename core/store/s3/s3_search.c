@@ -166,7 +166,8 @@ static enum zd_status set_url(struct zd_s3_search *search, const char *name, con
     ZD_SCOPED_TEXT(url, URL_BYTES_MAX);
     size_t len = strlen(base);
     if (!is_url(base)) {
-        return zd_fail(err, ZD_STORE, "credentials: %s is no URL http://... or https://...", name);
+        return zd_fail(
+            err, ZD_STORE, "credentials: %s is not a URL http://... or https://...", name);
     }
     while (path[0] == '/' && base[len - 1] == '/') {
         len--;
@@ -183,7 +184,7 @@ static enum zd_status set_header(
     for (const char *at = value; *at != '\0'; at++) {
         if ((uint8_t)*at < ' ' || (uint8_t)*at >= 0x7f) {
             return zd_fail(
-                err, ZD_STORE, "credentials: a token has characters that no header can have");
+                err, ZD_STORE, "credentials: a token has characters that a header cannot have");
         }
     }
     zd_text_addf(&line, "%s: %s", name, value);
@@ -226,8 +227,8 @@ static enum zd_status begin_identity(const struct zd_s3_credentials_options *opt
     ZD_SCOPED_TEXT(token, ZD_S3_SECRET_BYTES_MAX);
     ZD_SCOPED_TEXT(own, URL_BYTES_MAX);
     if (role == NULL) {
-        return zd_fail(
-            err, ZD_STORE, "credentials: AWS_WEB_IDENTITY_TOKEN_FILE is set, AWS_ROLE_ARN is not");
+        return zd_fail(err, ZD_STORE,
+            "credentials: AWS_WEB_IDENTITY_TOKEN_FILE is set, but AWS_ROLE_ARN is not");
     }
     ZD_TRY(
         read_file(environment("AWS_WEB_IDENTITY_TOKEN_FILE"), ZD_S3_SECRET_BYTES_MAX, &token, err));
@@ -316,8 +317,8 @@ static enum zd_status begin(const struct zd_s3_credentials_options *options,
         return ask_metadata(search, ZD_S3_FETCH_SESSION, "/latest/api/token", err);
     }
     return zd_fail(err, ZD_STORE,
-        "no credentials: set credentials_file or credentials_env, or AWS_ACCESS_KEY_ID and its "
-        "like; \"anonymous\": true signs nothing");
+        "no credentials: set credentials_file or credentials_env, or the variables "
+        "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; a public bucket needs \"anonymous\": true");
 }
 
 enum zd_status zd_s3_search_begin(const struct zd_s3_credentials_options *options,
@@ -379,10 +380,10 @@ static enum zd_status set_times(struct zd_s3_secrets *secrets, struct zd_span ex
     }
     int64_t expires_s = 0;
     if (!read_time(expiration, &expires_s)) {
-        return refuse(who, "says no time at which its credentials expire", err);
+        return refuse(who, "sent credentials without a valid expiry time", err);
     }
     if (expires_s - EXPIRES_BEFORE_S <= now_s) {
-        return refuse(who, "gave credentials that have expired already", err);
+        return refuse(who, "sent credentials that have already expired", err);
     }
     const int64_t left_s = expires_s - now_s;
     secrets->refresh_s =
@@ -407,7 +408,7 @@ static enum zd_status take_json(struct zd_s3_search *search, struct zd_span byte
     const enum zd_status status = zd_json_parse(bytes, &limits, &parsed, NULL);
     if (status != ZD_OK) {
         return status == ZD_NO_MEMORY ? no_memory(err)
-                                      : refuse(who, "gave no JSON with credentials", err);
+                                      : refuse(who, "sent no JSON document with credentials", err);
     }
     ZD_AUTO(zd_json) json = parsed;
     struct zd_s3_secrets secrets = {
@@ -489,7 +490,7 @@ static enum zd_status take_role(
     struct zd_span role;
     ZD_SCOPED_TEXT(path, URL_BYTES_MAX);
     if (zd_scan_run(&scan, WORD, ROLE_BYTES_MAX, &role) != ZD_OK) {
-        return refuse("the instance's metadata", "name no role", err);
+        return refuse("the instance's metadata", "names no role", err);
     }
     zd_text_add(&path, METADATA_PATH);
     zd_text_add_bytes(&path, role.ptr, role.len);
@@ -537,5 +538,5 @@ enum zd_status zd_s3_search_answer(struct zd_s3_search *search, uint32_t code, s
     case ZD_S3_FETCH_NONE:
         break;
     }
-    return zd_fail(err, ZD_INTERNAL, "credentials: an answer that nobody asked for");
+    return zd_fail(err, ZD_INTERNAL, "credentials: an answer without a request");
 }

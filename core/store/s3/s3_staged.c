@@ -24,8 +24,7 @@ enum zd_status zd_s3_staged_refuse(
 {
     const uint64_t room = zd_s3_staged_room(s3);
     const enum zd_status status = zd_fail(&write->op.err, ZD_NO_SPACE,
-        "%.200s: objects that are to be stored in the bucket together would take %llu more bytes "
-        "of memory, there is room for %llu",
+        "%.200s: to store these objects together needs %llu more bytes of memory; %llu are free",
         write->key, (unsigned long long)bytes, (unsigned long long)room);
     zd_fact_limit(&write->op.err, room, bytes);
     return status;

@@ -60,8 +60,7 @@ static enum zd_status judge(const struct zd_s3_upload *upload, const struct zd_s
 {
     const enum zd_status status = zd_s3_answer_judge(call, upload->key, err, fault);
     if (status == ZD_NOT_FOUND || status == ZD_TOO_LARGE) {
-        return zd_s3_answer_fail(
-            err, fault, upload->key, "the store's answer to an upload in parts is none");
+        return zd_s3_answer_fail(err, fault, upload->key, "malformed answer to an upload in parts");
     }
     return status;
 }
@@ -171,7 +170,7 @@ static enum zd_status judge_error(
     upload->is_unsure = true;
     fault->kind = ZD_REMOTE_FAULT_RETRYABLE;
     return zd_fail(err, ZD_STORE, "%.200s: the store answered 200 %s%s", upload->key,
-        code[0] == '\0' ? "without a result" : "and the error ", code);
+        code[0] == '\0' ? "without a result" : "with the error ", code);
 }
 
 static enum zd_status judge_completion(
@@ -406,7 +405,7 @@ static void created(struct zd_s3_call *call)
             status = zd_fail(&err, status, "%s", why.text);
         } else if (status != ZD_OK || upload->id[0] == '\0') {
             status = zd_s3_answer_fail(
-                &err, &fault, upload->key, "the store's answer to an upload in parts is none");
+                &err, &fault, upload->key, "malformed answer to an upload in parts");
         }
     }
     if (status != ZD_OK) {

@@ -105,7 +105,7 @@ static void lose(struct writing *writing)
     }
     if (!has_condition(writing)) {
         end(writing, zd_fail(&write->op.err, ZD_STORE,
-                         "%.200s: others change the object all the time", write->key));
+                         "%.200s: gave up: other writers keep changing the object", write->key));
         return;
     }
     const bool creates = write->condition == ZD_CONDITION_ABSENT;
@@ -178,8 +178,8 @@ static void change_found(struct writing *writing)
     if (writing->is_found && zd_s3_change_obeys_tags(&writing->change) &&
         (has_condition(writing) || write->keeps_old) &&
         !set_tag(writing, writing->found.generation)) {
-        end(writing, zd_fail(&write->op.err, ZD_STORE,
-                         "%.200s: the store's tag of the object is too long", write->key));
+        end(writing,
+            zd_fail(&write->op.err, ZD_STORE, "%.200s: the object's ETag is too long", write->key));
         return;
     }
     (void)change(writing);

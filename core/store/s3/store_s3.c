@@ -49,7 +49,8 @@ static enum zd_status s3_open(
     const struct zd_store_config *config, struct zd_store **ret_store, struct zd_error *err)
 {
     if (config->remote == NULL) {
-        return zd_fail(err, ZD_INVALID, "%.200s: no remote stores here", config->location);
+        return zd_fail(
+            err, ZD_INVALID, "%.200s: remote stores cannot be opened here", config->location);
     }
     struct zd_s3_store *s3 = zd_alloc_zero(1, sizeof *s3);
     if (s3 == NULL || zd_store_init(&s3->store, config) != ZD_OK) {
@@ -122,7 +123,7 @@ const struct zd_store_ops zd_store_ops_s3 = {
     .scheme = "s3",
     .accepts = zd_s3_bucket_accepts,
     .usage = "s3://BUCKET/PREFIX, gs://BUCKET/PREFIX",
-    .meaning = "objects of a bucket",
+    .meaning = "objects of an S3 bucket",
     .is_remote = true,
     .schema = zd_s3_bucket_schema,
     .judge = s3_judge,

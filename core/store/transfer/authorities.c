@@ -23,10 +23,9 @@ enum zd_status zd_authorities_judge(const char *path, struct zd_error *err)
     const bool has_some = X509_STORE_load_file(store, path) == 1;
     X509_STORE_free(store);
     ERR_clear_error();
-    return has_some
-               ? ZD_OK
-               : zd_fail(err, ZD_INVALID,
-                     "remote.ca_file '%.200s' has no certificate: expected certificates in PEM, "
-                     "one after the other (-----BEGIN CERTIFICATE-----)",
-                     path);
+    return has_some ? ZD_OK
+                    : zd_fail(err, ZD_INVALID,
+                          "remote.ca_file '%.200s' has no certificate: expected certificates in "
+                          "PEM (-----BEGIN CERTIFICATE-----)",
+                          path);
 }

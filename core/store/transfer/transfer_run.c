@@ -56,7 +56,7 @@ static void hear(struct zd_transfer_run *run, size_t n_bytes)
 static enum zd_status refuse_length(struct zd_transfer *transfer, uint64_t len)
 {
     return zd_fail_limit(&transfer->err, transfer->bytes_max, len,
-        "the store's answer has %llu bytes or more, %zu at most are taken", (unsigned long long)len,
+        "the store's answer has at least %llu bytes; the limit is %zu", (unsigned long long)len,
         transfer->bytes_max);
 }
 
@@ -76,7 +76,7 @@ static enum zd_status judge_head(struct zd_transfer_run *run)
     if (transfer->head.has_odd_length) {
         transfer->fault.kind = ZD_REMOTE_FAULT_BROKEN;
         return zd_fail(
-            &transfer->err, ZD_STORE, "the store's answer has a Content-Length that is no length");
+            &transfer->err, ZD_STORE, "the store's answer has a malformed Content-Length");
     }
     if (!is_success(transfer) || transfer->method != ZD_TRANSFER_GET) {
         return ZD_OK;
@@ -136,7 +136,7 @@ static enum zd_status reserve(struct zd_transfer_run *run, size_t len)
     }
     uint8_t *bytes = zd_realloc(run->bytes, cap);
     if (bytes == NULL) {
-        return zd_fail(&transfer->err, ZD_NO_MEMORY, "no memory for %zu bytes of a store", cap);
+        return zd_fail(&transfer->err, ZD_NO_MEMORY, "no memory for %zu bytes from a store", cap);
     }
     run->bytes = bytes;
     run->cap = cap;
@@ -363,18 +363,18 @@ static enum zd_status judge_redirect(struct zd_transfer_run *run, const char *ur
     transfer->fault.kind = ZD_REMOTE_FAULT_BROKEN;
     if (url == NULL) {
         return zd_fail(
-            &transfer->err, ZD_STORE, "the store redirects (%u) and does not say where to", code);
+            &transfer->err, ZD_STORE, "the store redirected (%u) without a Location", code);
     }
     if (run->n_redirects >= transfer->redirects_max) {
-        return zd_fail(&transfer->err, ZD_STORE, "the store redirects more than %u times",
+        return zd_fail(&transfer->err, ZD_STORE, "the store redirected more than %u times",
             transfer->redirects_max);
     }
     if (!is_within(url, run->endpoint)) {
         const size_t len = zd_transfer_endpoint_len(url);
         const bool is_shown = len <= HOST_SHOWN_MAX && memchr(url, '@', len) == NULL;
         return zd_fail(&transfer->err, ZD_STORE,
-            "the store redirects (%u)" ZD_ASIDE(" to %.*s") ": only the host" ZD_ASIDE(
-                " (%s)") " that the location names is asked",
+            "the store redirected (%u)" ZD_ASIDE(
+                " to %.*s") "; only the host of the location" ZD_ASIDE(" (%s)") " may be contacted",
             code, is_shown ? (int)len : 12, is_shown ? url : "another host", run->endpoint);
     }
     transfer->fault.kind = ZD_REMOTE_FAULT_NONE;

@@ -112,7 +112,7 @@ static enum zd_status read_directory(struct zip_store *zip, struct zd_error *err
     ZD_TRY(zd_zip_end_find(zd_buf_span(tail), zip->stat.size, &end, err));
     if (end.bytes > ZD_ZIP_DIRECTORY_BYTES_MAX) {
         return zd_fail_limit(err, ZD_ZIP_DIRECTORY_BYTES_MAX, end.bytes,
-            "the directory of the ZIP archive has %llu bytes, at most %u are read: unpack it",
+            "the directory of the ZIP archive has %llu bytes; the limit is %u: unpack the archive",
             (unsigned long long)end.bytes, ZD_ZIP_DIRECTORY_BYTES_MAX);
     }
     ZD_TRY(read_part(zip->fd, end.first, (size_t)end.bytes, &central, err));
@@ -176,7 +176,7 @@ static enum zd_status judge_archive(
     const bool is_same = fstat(zip->fd, &file) == 0 && place_of(&file) == zip->store.place;
     return is_same ? ZD_OK
                    : zd_fail(err, ZD_GONE,
-                         "%s: the ZIP archive was written to since it was opened; try again", key);
+                         "%s: the ZIP archive changed after it was opened; try again", key);
 }
 
 /* Judge a read without reading a byte. */
@@ -439,7 +439,7 @@ static void zip_write(struct zd_store *store, struct zd_store_write *write)
 {
     (void)store;
     write->op.status =
-        zd_fail(&write->op.err, ZD_READ_ONLY, "%s: a ZIP archive is only read", write->key);
+        zd_fail(&write->op.err, ZD_READ_ONLY, "%s: ZIP archives are read-only", write->key);
     zd_store_finish_later(&write->op);
 }
 
@@ -453,7 +453,7 @@ const struct zd_store_ops zd_store_ops_zip = {
     .scheme = "zip",
     .accepts = zip_accepts,
     .usage = "PATH.zip, file:///PATH.zip",
-    .meaning = "a ZIP archive, only read",
+    .meaning = "a ZIP archive (read-only)",
     .is_read_only = true,
     .default_revalidate_ms = 1000,
     .open = zip_open,

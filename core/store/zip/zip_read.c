@@ -20,8 +20,8 @@ enum zd_status zd_zip_judge(const struct zd_zip_member *member, struct zd_error 
     }
     if (member->method != ZD_ZIP_STORED && member->method != ZD_ZIP_DEFLATED) {
         return zd_fail(err, ZD_STORE,
-            "%s: this member of the ZIP archive is compressed by method %u; stored and deflated "
-            "ones (0 and 8) are read",
+            "%s: this member of the ZIP archive has compression method %u; supported methods are 0 "
+            "(stored) and 8 (deflated)",
             member->key, member->method);
     }
     const uint64_t ratio = member->method == ZD_ZIP_STORED ? 1 : DEFLATE_RATIO_MAX;
@@ -29,7 +29,7 @@ enum zd_status zd_zip_judge(const struct zd_zip_member *member, struct zd_error 
         member->method != ZD_ZIP_STORED || member->size == member->packed_bytes;
     if (!is_stored_whole || member->size / ratio > member->packed_bytes) {
         return zd_fail(err, ZD_STORE,
-            "%s: a damaged ZIP archive: %llu bytes cannot be packed into %llu", member->key,
+            "%s: a damaged ZIP archive: %llu bytes cannot be compressed into %llu", member->key,
             (unsigned long long)member->size, (unsigned long long)member->packed_bytes);
     }
     return ZD_OK;
@@ -42,7 +42,7 @@ static enum zd_status read_at(
     for (size_t n_read = 0; n_read < len;) {
         const ssize_t n = pread(fd, to + n_read, len - n_read, (off_t)(first + n_read));
         if (n == 0) {
-            return zd_fail(err, ZD_STORE, "%s: the ZIP archive is cut off", key);
+            return zd_fail(err, ZD_STORE, "%s: the ZIP archive is truncated", key);
         }
         if (n < 0 && errno != EINTR) {
             return zd_beneath_fail(err, errno, key, "read");
@@ -177,7 +177,7 @@ enum zd_status zd_zip_check(
     return crc == member->crc
                ? ZD_OK
                : zd_fail(err, ZD_STORE,
-                     "%s: a damaged ZIP archive: the CRC-32 of the member is %08x, not %08x",
+                     "%s: a damaged ZIP archive: the CRC-32 of the member is %08x, expected %08x",
                      member->key, crc, member->crc);
 }
 

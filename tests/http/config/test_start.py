@@ -316,7 +316,7 @@ def test_a_directory_that_is_something_else_is_named(serve, tmp_path, keys, name
 
 def test_a_document_in_place_of_its_directory_is_said_to_be_that(tmp_path):
     done = run(make(tmp_path / "a") / "zarr.json")
-    assert done.returncode == 2 and "name the directory that it lies in" in done.stderr, done
+    assert done.returncode == 2 and "name its directory instead" in done.stderr, done
 
 
 def test_a_directory_of_nothing_known_has_no_reason(serve, tmp_path):

@@ -294,7 +294,7 @@ def test_a_size_in_a_zip64_field_that_lies_is_the_fault_of_its_member(serve, tmp
     craft(tmp_path / "a.zip", [("zarr.json", GROUP), ("key", b"DATA"), ("other", b"fine")], ("size",), lambda _: said(next(fields))(_))
     server = serve(tmp_path / "a.zip")
     answer = server.get("/zarr/a/key")
-    assert (answer.status, answer.code) == (502, "store_error") and "cannot be packed" in answer.json()["detail"]
+    assert (answer.status, answer.code) == (502, "store_error") and "cannot be compressed" in answer.json()["detail"]
     assert server.head("/zarr/a/key").status == 502 and server.get("/zarr/a/key", {"Range": "bytes=0-1"}).status == 502
     assert server.get("/zarr/a/other").body == b"fine"
 
@@ -361,7 +361,7 @@ def test_a_writable_one_is_a_mistake_of_the_configuration(tmp_path):
         for check in (["--check-config"], []):
             done = subprocess.run([BINARY, *check, *map(str, arguments)], capture_output=True, text=True, timeout=DEADLINE_S, check=False)
             assert done.returncode == 2, done
-            for words in (f"{path} cannot be writable", "a ZIP archive, only read", "PATH", "mem:", "Unpack", '"writable"', "--writable"):
+            for words in (f"{path} cannot be writable", "a ZIP archive (read-only)", "PATH", "mem:", "Unpack", '"writable"', "--writable"):
                 assert words in done.stderr, done
             assert "http" not in done.stderr, done  # cannot be writable either
 
@@ -395,12 +395,12 @@ def set_in_local(offset, value):
     (zipfile.ZIP_STORED, flip_last_byte_of_key, "CRC-32"),
     (zipfile.ZIP_STORED, set_in_central(8, b"\1\0"), "encrypted"),
     (zipfile.ZIP_STORED, set_in_central(10, b"\x0c\0"), "method 12"),
-    (zipfile.ZIP_STORED, set_in_central(24, b"\xff\xff\0\0"), "cannot be packed"),
+    (zipfile.ZIP_STORED, set_in_central(24, b"\xff\xff\0\0"), "cannot be compressed"),
     (zipfile.ZIP_STORED, set_in_local(26, b"\4\0"), "differ"),
     (zipfile.ZIP_STORED, set_in_local(30, b"KEY"), "differ"),
     (zipfile.ZIP_STORED, set_in_local(28, b"\xff\xff"), "overlap"),
     (zipfile.ZIP_STORED, set_in_local(0, b"PK\5\6"), "differ"),
-    (zipfile.ZIP_DEFLATED, set_in_central(24, struct.pack("<I", 1 << 31)), "cannot be packed"),
+    (zipfile.ZIP_DEFLATED, set_in_central(24, struct.pack("<I", 1 << 31)), "cannot be compressed"),
     (zipfile.ZIP_DEFLATED, set_in_central(24, struct.pack("<I", 4001)), "decode to its size"),
     (zipfile.ZIP_DEFLATED, set_in_central(24, struct.pack("<I", 3999)), "decode to its size"),
     (zipfile.ZIP_DEFLATED, set_in_central(16, b"\0\0\0\0"), "CRC-32"),
@@ -426,9 +426,9 @@ def overlap(data):
 @pytest.mark.parametrize("change, words", [
     (overlap, "overlap"),
     (lambda data: data.__delitem__(slice(len(data) - 1, None)), "not a ZIP archive"),
-    (lambda data: data.__delitem__(slice(0, 50)), "would not fit"),
+    (lambda data: data.__delitem__(slice(0, 50)), "does not fit"),
     (lambda data: data.__delitem__(slice(0, None)), "not a ZIP archive"),
-    (set_in_central(0, b"PK\1\3"), "cut off"),
+    (set_in_central(0, b"PK\1\3"), "truncated"),
 ])
 def test_a_damaged_archive_is_unavailable_and_says_why(serve, tmp_path, change, words):
     path = archive_of(tmp_path / "a.zip", [("zarr.json", GROUP), ("key", b"DATA" * 1000)])

@@ -26,9 +26,9 @@ static const struct {
     {"true", "missing", "there is no such directory"},
     {"touch file", "file", "not a directory"},
     {"mkdir other && ln -s other link", "link", NULL}, /* who configures it may use links */
-    {"touch zarrd-cache", "", "it is no directory"},
-    {"mkdir -m 700 other && ln -s other zarrd-cache", "", "it is no directory"},
-    {"mkdir -m 755 zarrd-cache", "", "others may enter it (expected mode 0700)"},
+    {"touch zarrd-cache", "", "it is not a directory"},
+    {"mkdir -m 700 other && ln -s other zarrd-cache", "", "it is not a directory"},
+    {"mkdir -m 755 zarrd-cache", "", "other users can open it (expected mode 0700)"},
     {"mkdir -m 700 zarrd-cache && chown 1 zarrd-cache", "", "it belongs to another user"},
 };
 

@@ -487,11 +487,11 @@ static const struct blocked_fact {
     {"a", ZD_CONDITION_NONE, "a: cannot store: a directory has that name"},
     {"a", ZD_CONDITION_ABSENT, "a: cannot store: a directory has that name"},
     {"a/stays/below", ZD_CONDITION_NONE,
-        "a/stays/below: cannot open its directory: an object has the name of one of its "
-        "directories"},
+        "a/stays/below: cannot open its directory: an object is stored under the "
+        "name of a parent directory"},
     {"a/stays/below/it", ZD_CONDITION_ABSENT,
-        "a/stays/below/it: cannot open its directory: an object has the name of one of its "
-        "directories"},
+        "a/stays/below/it: cannot open its directory: an object is stored under the "
+        "name of a parent directory"},
 };
 
 START_TEST(replace_says_what_is_in_the_way)

@@ -133,12 +133,13 @@ static const struct {
     uint32_t value;
     const char *fault;
 } faults[] = {
-    {-22, 0, "not a ZIP archive"}, {-6, 0xffffff, "would not fit"}, /* where the directory is */
-    {-10, 0xffffff, "would not fit"},                               /* its length */
-    {-10, 8 * CENTRAL_BYTES - 1, "would not fit"},                  /* too short for its members */
-    {-10, 8 * CENTRAL_BYTES, "cut off"},                            /* too short for their names */
-    {-18, 1U << 16, "one part of"},                                 /* another disk */
-    {-12, 0x10007, "holds more than it says"}, /* 7 members: the low half of the next field */
+    {-22, 0, "not a ZIP archive"}, {-6, 0xffffff, "does not fit"}, /* where the directory is */
+    {-10, 0xffffff, "does not fit"},                               /* its length */
+    {-10, 8 * CENTRAL_BYTES - 1, "does not fit"},                  /* too short for its members */
+    {-10, 8 * CENTRAL_BYTES, "truncated"},                         /* too short for their names */
+    {-18, 1U << 16, "a part of"},                                  /* another disk */
+    {-12, 0x10007,
+        "has more entries than it states"}, /* 7 members: the low half of the next field */
 };
 
 START_TEST(a_damaged_end_is_refused)

@@ -90,7 +90,7 @@ START_TEST(erasures_that_are_ready_together_are_one_request)
     zd_test_wait(&test, 2);
     ck_assert_int_eq(a.op.status, ZD_OK);
     ck_assert_int_eq(b.op.status, ZD_STORE);
-    ck_assert_ptr_nonnull(strstr(b.op.err.text, "b: the store answered 200 and the error Access"));
+    ck_assert_ptr_nonnull(strstr(b.op.err.text, "b: the store answered 200 with the error Access"));
     ck_assert_uint_eq(server.n_requests, 3);
     end(&test);
 }

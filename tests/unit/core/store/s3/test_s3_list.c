@@ -47,11 +47,11 @@ static const struct {
         "a&b<|", false, ""},
     {"<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>a%2</Key></Contents>"
      "</ListBucketResult>",
-        ZD_STORE, "encoded badly", false, ""},
+        ZD_STORE, "malformed encoding", false, ""},
     {"<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>%zz</Key></Contents>"
      "</ListBucketResult>",
-        ZD_STORE, "encoded badly", false, ""},
-    {"<html><body>Welcome</body></html>", ZD_STORE, "is none", false, ""},
+        ZD_STORE, "malformed encoding", false, ""},
+    {"<html><body>Welcome</body></html>", ZD_STORE, "malformed", false, ""},
     {"", ZD_STORE, "malformed", false, ""},
     {"{\"keys\": []}", ZD_STORE, "malformed", false, ""},
     {"<ListBucketResult><Contents><Key>a</Key></Contents>", ZD_STORE, "malformed", false, ""},

@@ -63,7 +63,7 @@ static const struct fact {
     {WHOLE, {ZD_RANGE_SUFFIX, 30, 4}, ZD_OK, ""}, /* all of it lies before the object */
     {PART("bytes 0-9/10", "10", "0123456789"), {ZD_RANGE_SUFFIX, 30, 4}, ZD_OK, ""},
     {PART("bytes 5-9/10", "5", "56789"), {ZD_RANGE_SUFFIX, 2, 3}, ZD_OK, "567"},
-    {PART("bytes 2-5/10", "4", "2345"), {ZD_RANGE_FROM_TO, 3, 4}, ZD_STORE, "answered 4 bytes"},
+    {PART("bytes 2-5/10", "4", "2345"), {ZD_RANGE_FROM_TO, 3, 4}, ZD_STORE, "sent 4 bytes"},
     {ERROR("404 Not Found", "37", "NoSuchKey"), {ZD_RANGE_WHOLE, 0, 0}, ZD_NOT_FOUND, ""},
     /* Faults: nothing of them is absence, nor a condition that nobody has made. */
     {ERROR("404 Not Found", "40", "NoSuchBucket"), {ZD_RANGE_WHOLE, 0, 0}, ZD_STORE, "404 NoSuch"},

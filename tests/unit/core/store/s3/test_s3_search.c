@@ -124,7 +124,7 @@ static const struct {
     {"default", "AKIADEFAULT", "", NULL},
     {"lake", "AKIALAKE", "tok", NULL},
     {"half", NULL, NULL, "is missing"},
-    {"odd", NULL, NULL, "no credential has"},
+    {"odd", NULL, NULL, "a credential cannot have"},
     {"absent", NULL, NULL, "no profile [absent]"},
 };
 
@@ -301,12 +301,13 @@ static const struct {
 } odd_answers[] = {
     {"", "no JSON"},
     {"[]", "is missing"},
-    {"{\"AccessKeyId\": \"A\", \"SecretAccessKey\": \"s3cr3t\\r\\nx: y\"}", "no credential has"},
+    {"{\"AccessKeyId\": \"A\", \"SecretAccessKey\": \"s3cr3t\\r\\nx: y\"}",
+        "a credential cannot have"},
     {"{\"AccessKeyId\": \"A\", \"SecretAccessKey\": \"s3cr3t\", \"Expiration\": \"soon\"}",
-        "no time"},
+        "without a valid expiry time"},
     {"{\"AccessKeyId\": \"A\", \"SecretAccessKey\": \"s3cr3t\", "
      "\"Expiration\": \"2027-01-15T07:59:59Z\"}",
-        "expired already"},
+        "already expired"},
 };
 
 START_TEST(odd_answers_are_refused_and_not_repeated)

@@ -131,7 +131,7 @@ static const struct {
                  "CompleteMultipartUploadResult>",
         ZD_OK, NULL},
     {HEAD("46") "\r\n<Error><Code>InternalError</Code></Error>     ", ZD_STORE,
-        "200 and the error InternalError"},
+        "200 with the error InternalError"},
     {HEAD("0") "\r\n", ZD_STORE, "200 without a result"},
     {HEAD("6") "\r\n<html>", ZD_STORE, "200 without a result"},
     {"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n", ZD_STORE, "403"},
