@@ -59,7 +59,7 @@ void zd_parameters_init(struct zd_parameters *parameters, const char *codec,
         const struct zd_pointer at = zd_pointer_member(&parameters->at, name);
         zd_faults_add(faults, ZD_FAULT_INVALID, "unknown_member", name, &at,
             expected.len == 0 ? "no members" : expected.at, name,
-            "the configuration of %s has no member \"%s\"", codec, name);
+            "the configuration of %s does not define the member \"%s\"", codec, name);
     }
 }
 
@@ -89,7 +89,7 @@ const struct zd_json *zd_parameter_need(
     if (member == NULL) {
         const struct zd_pointer at = zd_parameter_at(parameters, name);
         zd_faults_add(parameters->faults, ZD_FAULT_INVALID, "missing_member", name, &at, expected,
-            NULL, "the configuration of %s has no member \"%s\"", parameters->codec, name);
+            NULL, "the configuration of %s lacks the member \"%s\"", parameters->codec, name);
     }
     return member;
 }

@@ -77,7 +77,7 @@ static enum zd_status not_found(const struct zd_labels *labels, const struct zd_
         zd_labels_add(labels, number[i], &found);
     }
     const enum zd_status status = zd_fail(err, ZD_NOT_FOUND, "there is no value %s'%.*s'%s%s", what,
-        shown, text, n == 0 ? "" : "; the nearest: ", found.at);
+        shown, text, n == 0 ? "" : "; the nearest values: ", found.at);
     zd_fact_name(err, "sel");
     zd_fact_found(err, "%s", found.at);
     return status;
