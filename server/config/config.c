@@ -101,7 +101,7 @@ static enum zd_status read_bytes(const char *path, struct zd_buf **ret_bytes, st
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        return zd_fail(err, ZD_INVALID, "cannot open it");
+        return zd_fail(err, ZD_INVALID, "the file cannot be opened");
     }
     ZD_AUTO(zd_buf) bytes = zd_buf_new(FILE_BYTES_MAX + 1);
     ssize_t n = bytes == NULL ? -1 : 1;
@@ -114,7 +114,7 @@ static enum zd_status read_bytes(const char *path, struct zd_buf **ret_bytes, st
         return zd_setting_no_memory(err);
     }
     if (n < 0) {
-        return zd_fail(err, ZD_INVALID, "cannot read it");
+        return zd_fail(err, ZD_INVALID, "the file cannot be read");
     }
     if (bytes->len > FILE_BYTES_MAX) {
         return zd_fail(err, ZD_INVALID, "the file exceeds the limit of %u bytes", FILE_BYTES_MAX);
@@ -241,7 +241,7 @@ static enum zd_status read_sources(int argc, char *const *argv, char *const *env
     }
     ZD_TRY(zd_config_args_apply(argc, argv, args, config, err));
     if (config->n_listen == 0) {
-        return zd_fail(err, ZD_INVALID, "no address to listen on; add one to /listen");
+        return zd_fail(err, ZD_INVALID, "no address to listen on; add one to \"listen\"");
     }
     if (args->command == ZD_COMMAND_SERVE && args->config_file == NULL && config->n_datasets == 0) {
         return zd_fail(err, ZD_INVALID, "nothing to serve; give a LOCATION or --config FILE");

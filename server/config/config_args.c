@@ -8,9 +8,9 @@
 #include "core/store/contract/store.h"
 #include "server/config/dataset_config.h"
 #include "server/config/folder.h"
+#include "server/config/help_rows.h"
 
 #define NAME_BYTES_MAX 128
-#define HEAD_CHARS     28 /* of the first column of --help */
 
 /* ---- the table of options ---- */
 
@@ -31,41 +31,32 @@ static const struct option {
     const char *meaning;
     enum zd_command command; /* of OPTION_COMMAND; ZD_COMMAND_SERVE = none */
 } options[] = {
-    {OPTION_CONFIG, 'c', "config", "FILE", "read a JSON configuration", ZD_COMMAND_SERVE},
+    {OPTION_CONFIG, 'c', "config", "FILE", "Read a JSON configuration from FILE.",
+        ZD_COMMAND_SERVE},
     {OPTION_LISTEN, 'l', "listen", "ADDR:PORT",
-        "address to listen on; port 0 takes any free port; 8080 is localhost:8080, :8080 all "
-        "addresses, [::]:8080 IPv6; repeatable "
-        "(default " ZD_CONFIG_DEFAULT_ADDRESS ")",
+        "Listen on ADDR:PORT. 8080 means localhost:8080, :8080 all addresses, and [::]:8080 IPv6. "
+        "Port 0 takes any free port. Repeatable. Default " ZD_CONFIG_DEFAULT_ADDRESS ".",
         ZD_COMMAND_SERVE},
     {OPTION_WRITABLE, 'w', "writable", NULL,
-        "accept writes to the datasets named on this command line", ZD_COMMAND_SERVE},
+        "Accept writes to the datasets named on this command line.", ZD_COMMAND_SERVE},
     {OPTION_PORT_FILE, '\0', "port-file", "FILE",
-        "write the bound port to FILE once requests are accepted", ZD_COMMAND_SERVE},
-    {OPTION_SET, '\0', "set", "KEY=VALUE", "change a setting listed below; repeatable",
+        "Write the port to FILE once the server accepts requests.", ZD_COMMAND_SERVE},
+    {OPTION_SET, '\0', "set", "KEY=VALUE", "Change a setting of the list below. Repeatable.",
         ZD_COMMAND_SERVE},
     {OPTION_COMMAND, '\0', "check-config", NULL,
-        "validate, print the effective configuration and exit", ZD_COMMAND_CHECK},
+        "Check the configuration, print the effective one and exit.", ZD_COMMAND_CHECK},
     {OPTION_COMMAND, '\0', "health", "URL",
-        "ask the running server at URL (http://127.0.0.1:8080/readyz); exit with 0 if it answers "
-        "200",
+        "Send a request to the running server at URL (http://127.0.0.1:8080/readyz). Exit with 0 "
+        "if "
+        "it answers 200.",
         ZD_COMMAND_HEALTH},
     {OPTION_COMMAND, '\0', "new-token", "NAME",
-        "print a new token, and its entry for access.tokens_file, and exit", ZD_COMMAND_NEW_TOKEN},
-    {OPTION_COMMAND, '\0', "version", NULL, "print the version and exit", ZD_COMMAND_VERSION},
-    {OPTION_COMMAND, 'h', "help", NULL, "print this text and exit", ZD_COMMAND_HELP},
+        "Print a new token and its entry for access.tokens_file, and exit.", ZD_COMMAND_NEW_TOKEN},
+    {OPTION_COMMAND, '\0', "version", NULL, "Print the version and exit.", ZD_COMMAND_VERSION},
+    {OPTION_COMMAND, 'h', "help", NULL, "Print this text and exit.", ZD_COMMAND_HELP},
 };
 
 /* ---- --help ---- */
-
-/* A head too long for its column has a line of its own. */
-static void add_head(struct zd_text *text, const char *head)
-{
-    if (strlen(head) < HEAD_CHARS) {
-        zd_text_addf(text, "  %-*s", HEAD_CHARS, head);
-    } else {
-        zd_text_addf(text, "  %s\n  %*s", head, HEAD_CHARS, "");
-    }
-}
 
 static void add_option(struct zd_text *text, const struct option *option)
 {
@@ -75,14 +66,13 @@ static void add_option(struct zd_text *text, const struct option *option)
     }
     zd_text_addf(&head, "--%s%s%s", option->name, option->value == NULL ? "" : " ",
         option->value == NULL ? "" : option->value);
-    add_head(text, head.at);
-    zd_text_addf(text, "%s\n", option->meaning);
+    zd_help_row_add(text, head.at, option->meaning);
 }
 
-static void add_setting(struct zd_text *text, const struct zd_setting *row)
+/* A word without its quotes. */
+static void add_default(struct zd_text *text, const struct zd_setting *row)
 {
     ZD_SCOPED_TEXT(initial, 256);
-    ZD_SCOPED_TEXT(bounds, 128);
     struct zd_settings settings = {0};
     struct zd_emit emit;
     zd_emit_init(&emit, &initial, false);
@@ -90,9 +80,26 @@ static void add_setting(struct zd_text *text, const struct zd_setting *row)
         zd_setting_emit(row, &settings, &emit);
     }
     zd_setting_done(row, &settings);
-    zd_setting_add_bounds(row, &bounds);
-    add_head(text, row->full_name);
-    zd_text_addf(text, "%s (default %s; %s)\n", row->meaning, initial.at, bounds.at);
+    const size_t n_quotes = initial.at[0] == '"' ? 1 : 0;
+    const int len = (int)(initial.len - 2 * n_quotes);
+    zd_text_addf(
+        text, "Default %.*s", len == 0 ? 5 : len, len == 0 ? "empty" : initial.at + n_quotes);
+}
+
+static void add_setting(struct zd_text *text, const struct zd_setting *row)
+{
+    const bool is_any =
+        row->type == ZD_SETTING_FLAG ||
+        (row->type == ZD_SETTING_WORD && row->choices == NULL && row->items == NULL);
+    ZD_SCOPED_TEXT(meaning, 1024);
+    zd_text_addf(&meaning, "%s ", row->meaning);
+    add_default(&meaning, row);
+    if (!is_any) {
+        zd_text_add(&meaning, "; ");
+        zd_setting_add_bounds(row, &meaning);
+    }
+    zd_text_add(&meaning, ".");
+    zd_help_row_add(text, row->full_name, meaning.at);
 }
 
 void zd_config_args_help(struct zd_text *text)
@@ -100,23 +107,23 @@ void zd_config_args_help(struct zd_text *text)
     zd_text_add(text, "zarrd [OPTIONS] [NAME=]LOCATION ...\n\n"
                       "Serves Zarr hierarchies over HTTP. Locations:\n\n");
     for (size_t i = 0; zd_stores[i] != NULL; i++) {
-        add_head(text, zd_stores[i]->usage);
-        zd_text_addf(text, "%s\n", zd_stores[i]->meaning);
+        zd_help_row_add(text, zd_stores[i]->usage, zd_stores[i]->meaning);
     }
     zd_text_add(text, "\nOptions:\n\n");
     for (size_t i = 0; i < ZD_COUNT_OF(options); i++) {
         add_option(text, &options[i]);
     }
     zd_text_add(text,
-        "\nSettings. Set one with --set KEY=VALUE, as the environment "
-        "variable " ZD_CONFIG_VARIABLE_PREFIX
-        "KEY\n(ZARRD_CACHE_DECODED_BYTES=1GiB), or in the file, where members whose "
-        "names begin with // are\ncomments. Sizes are bytes, or end in KiB, MiB or GiB.\n\n");
+        "\nSettings. Set one with --set KEY=VALUE, with the environment "
+        "variable " ZD_CONFIG_VARIABLE_PREFIX "KEY\n(ZARRD_CACHE_DECODED_BYTES=1GiB), or in the "
+        "configuration file. In the file, members whose\nnames begin with // are comments. Sizes "
+        "are "
+        "bytes, or end in KiB, MiB or GiB.\n\n");
     for (const struct zd_setting *row = zd_setting_table; row->name != NULL; row++) {
         add_setting(text, row);
     }
-    zd_text_add(text, "\nMembers of one dataset, in the file alone (config/zarrd.json has an "
-                      "example):\n\n");
+    zd_text_add(text, "\nMembers of one dataset, only in the configuration file (example: "
+                      "config/zarrd.json):\n\n");
     zd_dataset_config_help(text);
 }
 
@@ -232,7 +239,7 @@ static enum zd_status set_pair(struct zd_config *config, const char *pair, struc
         setting++;
     }
     if (setting->name == NULL) {
-        return zd_fail(err, ZD_INVALID, "there is no setting '%.*s'; --help lists all settings",
+        return zd_fail(err, ZD_INVALID, "unknown setting '%.*s'; --help lists all settings",
             (int)zd_min_u64(key.len, 100), pair);
     }
     return zd_setting_set_text(setting, &config->settings, equals + 1, err);
@@ -259,7 +266,7 @@ static enum zd_status add_location(
     const bool is_named = equals != NULL && zd_dataset_config_is_name(name);
     const char *location = is_named ? equals + 1 : word;
     if (location[0] == '\0') {
-        return zd_fail(err, ZD_INVALID, "'%.100s' has no location; expected NAME=LOCATION", word);
+        return zd_fail(err, ZD_INVALID, "'%.100s' names no location; expected NAME=LOCATION", word);
     }
     if (!is_named && zd_folder_is(location)) {
         return add_folder(config, location, writable, err);

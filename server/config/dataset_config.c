@@ -6,6 +6,7 @@
 #include "core/base/num.h"
 #include "core/base/own.h"
 #include "core/store/contract/store.h"
+#include "server/config/help_rows.h"
 
 #define SHOWN_BYTES    UINT64_C(128) /* of a name that is refused */
 #define NAME_BYTES_MAX 64
@@ -33,45 +34,57 @@ static const struct member {
     size_t offset;
     const char *meaning;
 } members[] = {
-    MEMBER(MEMBER_TEXT, "location", location, "where it is: one of the locations above (required)"),
-    MEMBER(MEMBER_OBJECT, "options", options, "members of its kind of location (default none)"),
-    MEMBER(MEMBER_OPTION, "endpoint", options, "of s3: URL of the server (default Amazon's)"),
-    MEMBER(MEMBER_OPTION, "region", options, "of s3: where the bucket is (default us-east-1)"),
+    MEMBER(MEMBER_TEXT, "location", location,
+        "Location of the dataset, in one of the forms above. Required."),
+    MEMBER(MEMBER_OBJECT, "options", options,
+        "Object with the options of this kind of location. Default none."),
+    MEMBER(
+        MEMBER_OPTION, "endpoint", options, "s3: URL of the server. Default: the URL of Amazon."),
+    MEMBER(MEMBER_OPTION, "region", options, "s3: region of the bucket. Default us-east-1."),
     MEMBER(MEMBER_OPTION, "addressing", options,
-        "of s3: the bucket's name in the path or in the host (virtual) (default auto)"),
-    MEMBER(MEMBER_OPTION, "anonymous", options, "of s3: sign nothing (default false)"),
+        "s3: path = bucket name in the path; virtual = bucket name in the host name. Default "
+        "auto."),
+    MEMBER(MEMBER_OPTION, "anonymous", options, "s3: do not sign requests. Default false."),
     MEMBER(MEMBER_OPTION, "credentials_file", options,
-        "of s3: a file of AWS's format (default as the environment AWS_... says)"),
-    MEMBER(MEMBER_OPTION, "credentials_profile", options, "of s3: its section (default default)"),
+        "s3: credentials file in the format of AWS. Default: the file that the environment "
+        "variables "
+        "AWS_... name."),
+    MEMBER(MEMBER_OPTION, "credentials_profile", options,
+        "s3: section of the credentials file. Default \"default\"."),
     MEMBER(MEMBER_OPTION, "credentials_env", options,
-        "of s3: X reads XACCESS_KEY_ID, XSECRET_ACCESS_KEY and XSESSION_TOKEN of the environment"),
+        "s3: prefix of environment variables. X reads XACCESS_KEY_ID, XSECRET_ACCESS_KEY and "
+        "XSESSION_TOKEN."),
     MEMBER(MEMBER_OPTION, "headers_file", options,
-        "of http: a file of header lines, sent to this server only"),
+        "http: file of header lines. They are sent to this server only."),
     MEMBER(MEMBER_OPTION, "store_403", options,
-        "of s3 and http: what the status 403 means: error or absent (default error)"),
+        "s3, http: meaning of the status 403. error = the store failed; absent = there is no such "
+        "key. Default error."),
     MEMBER(MEMBER_OPTION, "absent_ms", options,
-        "of s3 and http: how long it is trusted that a key is absent"),
-    MEMBER(MEMBER_TEXT, "title", title, "shown beside its name (default none)"),
+        "s3, http: milliseconds for which an absent key is not looked up again."),
+    MEMBER(MEMBER_TEXT, "title", title, "Title shown beside the name. Default none."),
     MEMBER(MEMBER_TEXT, "cache_control", cache_control,
-        "value of Cache-Control (default no-cache, or for a year if immutable)"),
+        "Value of the header Cache-Control. Default no-cache, or one year if the dataset is "
+        "immutable."),
     MEMBER(MEMBER_ACCESS, "access", is_private,
-        "public; private: only for credentials that name it (default public)"),
-    MEMBER(MEMBER_FLAG, "writable", writable, "accept writes (default false)"),
-    MEMBER(MEMBER_FLAG, "immutable", immutable, "nothing in it ever changes (default false)"),
+        "public, or private = only for credentials that name the dataset. Default public."),
+    MEMBER(MEMBER_FLAG, "writable", writable, "Accept writes. Default false."),
+    MEMBER(MEMBER_FLAG, "immutable", immutable,
+        "Nothing in the dataset ever changes, so that caches may keep it. Default false."),
     MEMBER(MEMBER_FLAG, "durable", durable,
-        "answer a write when it would survive a power cut (default true)"),
+        "Answer a write only when it would survive a power cut. Default true."),
     MEMBER(MEMBER_FLAG, "accept_unknown", accept_unknown,
-        "store documents with unknown names, with a warning (default false)"),
+        "Store documents with unknown names, and answer with a warning. Default false."),
     MEMBER(MEMBER_FLAG, "write_empty_chunks", write_empty_chunks,
-        "store chunks that hold the fill value alone (default false)"),
-    MEMBER(MEMBER_FLAG, "allow_keys", allow_keys, "serve stored keys at /zarr/NAME (default true)"),
+        "Store chunks that hold only the fill value. Default false."),
+    MEMBER(MEMBER_FLAG, "allow_keys", allow_keys, "Serve stored keys at /zarr/NAME. Default true."),
     MEMBER(MEMBER_EXTENSIONS, "extensions", strict,
-        "zep10: those of ZEP 10 too; strict: Zarr 3.1 alone (default zep10)"),
+        "zep10 = Zarr 3.1 and the extensions of ZEP 10; strict = Zarr 3.1 only. Default zep10."),
     MEMBER(MEMBER_N5_AXES, "n5_axes", n5_axes,
-        "of N5: as in dimensions, or reversed (default dimensions); says that it is N5"),
+        "N5: order of the axes. dimensions = as in the document; reversed = the other way round. "
+        "Either value also says that the location is N5. Default dimensions."),
     MEMBER(MEMBER_MS, "revalidate_ms", revalidate_ms,
-        "how long what was read is trusted before the store is asked again (default by location; "
-        "1000 for files)"),
+        "Milliseconds for which stored objects are trusted before the store is asked again. The "
+        "default depends on the location; files have 1000."),
 };
 
 static const char *const n5_axes_words[] = {
@@ -82,7 +95,7 @@ static const char *const n5_axes_words[] = {
 void zd_dataset_config_help(struct zd_text *text)
 {
     for (size_t i = 0; i < ZD_COUNT_OF(members); i++) {
-        zd_text_addf(text, "  %-28s%s\n", members[i].name, members[i].meaning);
+        zd_help_row_add(text, members[i].name, members[i].meaning);
     }
 }
 
@@ -106,8 +119,8 @@ enum zd_status zd_dataset_config_add(struct zd_config *config, struct zd_span na
     const int shown = (int)zd_min_u64(name.len, SHOWN_BYTES);
     if (!zd_dataset_config_is_name(name)) {
         return zd_fail(err, ZD_INVALID,
-            "'%.*s' is not a name for a dataset: [A-Za-z0-9][A-Za-z0-9._-]{0,63} is expected; "
-            "write NAME=LOCATION to choose one",
+            "'%.*s' is not a valid dataset name: expected [A-Za-z0-9][A-Za-z0-9._-]{0,63}; write "
+            "NAME=LOCATION to choose a name",
             shown, (const char *)name.ptr);
     }
     for (size_t i = 0; i < config->n_datasets; i++) {
@@ -193,7 +206,7 @@ static enum zd_status set_member(const struct member *member, struct zd_dataset_
     case MEMBER_TEXT:
         return word != NULL && strpbrk(word, "\r\n") == NULL
                    ? zd_setting_replace(place, word, err)
-                   : zd_setting_wrong_type(at, "a string of one line", value, err);
+                   : zd_setting_wrong_type(at, "a string in one line", value, err);
     case MEMBER_FLAG:
         if (!zd_json_is(value, ZD_JSON_BOOL)) {
             return zd_setting_wrong_type(at, "true or false", value, err);
@@ -254,7 +267,8 @@ enum zd_status zd_dataset_config_read(struct zd_config *config, const char *name
         }
     }
     if (dataset->location == NULL || dataset->location[0] == '\0') {
-        return zd_fail(err, ZD_INVALID, "%s has no location; add the member location", at->text);
+        return zd_fail(
+            err, ZD_INVALID, "%s has no location; add the member \"location\"", at->text);
     }
     const struct zd_pointer options_at = zd_pointer_member(at, "options");
     const bool has_object = zd_json_member(json, "options") != NULL;

@@ -22,7 +22,7 @@
 
 #define STORES_LOOKED_AT 8 /* of a directory: as many say what it is */
 #define N5_WITHOUT_ROOT                                                                            \
-    "N5 whose root has no document (let the location end in .n5, or set n5_axes)"
+    "N5 without a document in its root (let the location end in .n5, or set n5_axes)"
 
 /* By what is at its root a hierarchy is known. */
 static const struct document {
@@ -285,7 +285,7 @@ enum zd_status zd_folder_expand(
     }
     enum zd_status status = find_below(path.at, ZD_FOLDER_STORES_MAX, &below);
     if (status != ZD_OK) {
-        status = zd_fail(err, status, "%s: cannot be listed", folder->location);
+        status = zd_fail(err, status, "%s: the directory cannot be listed", folder->location);
     } else if (below.n > 0) {
         qsort((void *)below.name, below.n, sizeof *below.name, compare_names);
     }

@@ -10,10 +10,11 @@
 
 #define SHOWN_BYTES 64 /* of a value in an error */
 
-#define ORIGINS "* or origins as https://app.example or http://localhost:3000, separated by spaces"
-#define HOSTS   "* or names as data.example, without ports, separated by spaces"
+#define ORIGINS                                                                                    \
+    "* or origins separated by spaces, such as https://app.example or http://localhost:3000"
+#define HOSTS "* or host names without ports, separated by spaces, such as data.example"
 #define NETWORKS                                                                                   \
-    "addresses or prefixes as 192.0.2.7, 10.0.0.0/8 or 2001:db8::/32, separated by spaces"
+    "addresses or prefixes separated by spaces, such as 192.0.2.7, 10.0.0.0/8 or 2001:db8::/32"
 
 static bool is_origin(const char *text, size_t len);
 static bool is_host(const char *text, size_t len);
@@ -193,7 +194,7 @@ bool zd_setting_is_comment(const char *name)
 enum zd_status zd_setting_unknown(const struct zd_pointer *at, struct zd_error *err)
 {
     const enum zd_status status =
-        zd_fail(err, ZD_INVALID, "there is no setting %s; --help lists all settings", at->text);
+        zd_fail(err, ZD_INVALID, "unknown setting %s; --help lists all settings", at->text);
     zd_fact_pointer(err, at->text);
     return status;
 }

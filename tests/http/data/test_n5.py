@@ -205,7 +205,7 @@ def test_a_root_without_a_document_is_a_group_where_the_location_says_n5(tmp_pat
     # Nobody guesses, but people are told; and a dataset is one, wherever it lies.
     problem = server.get("/v1/datasets/unsaid/nodes/")
     assert problem.status == 404 and "n5_axes" in problem.json()["detail"]
-    wait_until(lambda: f"unsaid  {tmp_path / 'a'}  N5 whose root has no document" in server.log)
+    wait_until(lambda: f"unsaid  {tmp_path / 'a'}  N5 without a document in its root" in server.log)
     assert server.get("/v1/datasets/unsaid/slices/s").body == VALUES.tobytes()
 
 

@@ -343,9 +343,9 @@ def test_several_addresses_are_served(tmp_path):
     (("--set", "cache.decoded_bytes=lots", "/tmp"), "cache.decoded_bytes is 'lots'; expected 0 to 1024GiB"),
     (("--set", "http.connections=15", "/tmp"), "16 to 1000000"),
     (("--set", "memory.bytes=1GB", "/tmp"), "(bytes, or with KiB, MiB, GiB)"),
-    (("--set", "http.cors_origins=https://a.example/", "/tmp"), "origins as https://app.example"),
+    (("--set", "http.cors_origins=https://a.example/", "/tmp"), "such as https://app.example"),
     (("a=/tmp", "a=/tmp"), "two datasets are named 'a'"),
-    (("--config", "/no/such/file"), "cannot open it"),
+    (("--config", "/no/such/file"), "the file cannot be opened"),
     ((__file__,), "test_front.py: not a directory"),
 ])
 def test_bad_usage_ends_with_status_2_and_says_why(arguments, words):
@@ -362,7 +362,7 @@ def test_bad_usage_ends_with_status_2_and_says_why(arguments, words):
     ({"datasets": {"a": {"location": "mem:", "writable": "x" * 100}}}, "/datasets/a/writable is a string; expected true or false"),
     ({"datasets": {"a": {"location": "mem:", "revalidate_ms": -1}}}, "/datasets/a/revalidate_ms is -1; expected a number of milliseconds"),
     ({"cache": {"decoded_bytes": -1}}, "cache.decoded_bytes is '-1'; expected 0 to 1024GiB"),
-    ({"cache": {"decoded": 1}}, "there is no setting /cache/decoded"),
+    ({"cache": {"decoded": 1}}, "unknown setting /cache/decoded"),
 ])
 def test_a_bad_configuration_names_the_place_and_the_value(tmp_path, document, words):
     path = tmp_path / "config.json"

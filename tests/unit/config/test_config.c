@@ -8,6 +8,7 @@
 #include "core/store/contract/store.h"
 #include "server/config/config_args.h"
 #include "server/config/dataset_config.h"
+#include "server/config/help_rows.h"
 #include "tests/support/unit.h"
 
 static char *const nothing[] = {NULL};
@@ -64,8 +65,8 @@ static const struct {
     {{"/d", "--set"}, "needs KEY=VALUE"},
     {{"/d", "--writable=1"}, "takes no value"},
     {{"--set", "cache.decoded_bytes", "/d"}, "KEY=VALUE"},
-    {{"--set", "cache.nope=1", "/d"}, "no setting"},
-    {{"--set", "nope=1", "/d"}, "no setting"},
+    {{"--set", "cache.nope=1", "/d"}, "unknown setting"},
+    {{"--set", "nope=1", "/d"}, "unknown setting"},
     {{"--set", "cache.decoded_bytes=1025GiB", "/d"}, "0 to 1024GiB"},
     {{"--set", "cache.decoded_bytes=-1", "/d"}, "0 to 1024GiB"},
     {{"--set", "cache.decoded_bytes=1kB", "/d"}, "0 to 1024GiB"},
@@ -81,7 +82,7 @@ static const struct {
     {{"--health", "http://127.0.0.1:1/"}, NULL},
     {{"--health"}, "needs URL"},
     {{"x="}, "no location"},
-    {{"--config", "/no/such/file"}, "cannot open"},
+    {{"--config", "/no/such/file"}, "cannot be opened"},
 };
 
 START_TEST(command_lines_are_judged)
@@ -134,8 +135,8 @@ static const struct {
     {"{\"listen\": [\"127.0.0.1:0\", \"[::1]:0\"]}", NULL, NULL},
     {"{", "line 1", NULL},
     {"[]", "expected an object", ""},
-    {"{\"nope\": {}}", "no setting", "/nope"},
-    {"{\"cache\": {\"nope\": 1}}", "no setting", "/cache/nope"},
+    {"{\"nope\": {}}", "unknown setting", "/nope"},
+    {"{\"cache\": {\"nope\": 1}}", "unknown setting", "/cache/nope"},
     {"{\"cache\": 1}", "expected an object", "/cache"},
     {"{\"cache\": {\"decoded_bytes\": true}}", "cache.decoded_bytes", "/cache/decoded_bytes"},
     {"{\"cache\": {\"decoded_bytes\": -1}}", "'-1'", "/cache/decoded_bytes"},
@@ -153,7 +154,7 @@ static const struct {
     {"{\"http\": {\"cors_origins\": \"https://\"}}", "origins", "/http/cors_origins"},
     {"{\"http\": {\"cors_origins\": \"https://a.example:\"}}", "origins", "/http/cors_origins"},
     {"{\"http\": {\"hosts\": \"a.example  b-c_d *\"}}", NULL, NULL},
-    {"{\"http\": {\"hosts\": \"a.example:80\"}}", "names as data.example", "/http/hosts"},
+    {"{\"http\": {\"hosts\": \"a.example:80\"}}", "such as data.example", "/http/hosts"},
     {"{\"http\": {\"hosts\": \"A.example\"}}", "without ports", "/http/hosts"},
     {"{\"http\": {\"hosts\": \"https://a.example\"}}", "names", "/http/hosts"},
     {"{\"http\": {\"hosts\": \"a,b\"}}", "separated by spaces", "/http/hosts"},
@@ -171,9 +172,9 @@ static const struct {
     {"{\"listen\": []}", "no address", NULL},
     {"{\"datasets\": {\"a\": {}}}", "no location", NULL},
     {"{\"datasets\": {\"a\": 1}}", "an object", "/datasets/a"},
-    {"{\"datasets\": {\"-a\": {\"location\": \"x\"}}}", "is not a name", NULL},
+    {"{\"datasets\": {\"-a\": {\"location\": \"x\"}}}", "is not a valid dataset name", NULL},
     {"{\"datasets\": {\"a\": {\"location\": 1}}}", "a string", "/datasets/a/location"},
-    {"{\"datasets\": {\"a\": {\"writeable\": 1}}}", "no setting", "/datasets/a/writeable"},
+    {"{\"datasets\": {\"a\": {\"writeable\": 1}}}", "unknown setting", "/datasets/a/writeable"},
     {"{\"datasets\": {\"a\": {\"writable\": 1}}}", "true or false", "/datasets/a/writable"},
     {"{\"datasets\": {\"a\": {\"extensions\": \"x\"}}}", "\"zep10\" or \"strict\"",
         "/datasets/a/extensions"},
@@ -190,7 +191,7 @@ static const struct {
     {"{\"datasets\": {\"a\": {\"location\": \"s3://lake/p\", \"store_403\": \"absent\"}}}", NULL,
         NULL},
     {"{\"datasets\": {\"a\": {\"location\": \"s3://lake\", \"secret_access_key\": \"hidden\"}}}",
-        "there is no setting /datasets/a/secret_access_key", "/datasets/a/secret_access_key"},
+        "unknown setting /datasets/a/secret_access_key", "/datasets/a/secret_access_key"},
     {"{\"datasets\": {\"a\": {\"location\": \"s3://key:hidden@lake\"}}}",
         "the location names no bucket", "/datasets/a"},
     {"{\"datasets\": {\"a\": {\"location\": \"s3://lake\", \"endpoint\": \"http://a:hidden@b\"}}}",
@@ -361,6 +362,9 @@ START_TEST(help_and_the_example_file_name_every_member_of_a_dataset)
     size_t n = 0;
     for (const char *line = members.at; *line != '\0'; line += strcspn(line, "\n") + 1) {
         ZD_SCOPED_TEXT(name, 64);
+        if (strspn(line, " ") > 2) {
+            continue; /* the meaning goes on */
+        }
         line += strspn(line, " ");
         zd_text_addf(&name, "\"%.*s\": ", (int)strcspn(line, " "), line);
         ck_assert_msg(strstr(file_text.at, name.at) != NULL, "the file has no %s", name.at);
@@ -381,6 +385,10 @@ START_TEST(help_names_every_location_and_setting)
         ck_assert_msg(*behind == ' ' || *behind == '\n', "no space behind %s", zd_stores[i]->usage);
     }
     ck_assert_int_eq(text.status, ZD_OK);
+    for (const char *line = text.at; *line != '\0'; line += strcspn(line, "\n") + 1) {
+        const int len = (int)strcspn(line, "\n");
+        ck_assert_msg(len <= ZD_HELP_ROW_CHARS, "too wide: %.*s", len, line);
+    }
 #define ZD_SIZE(group, name, initial, least, most, meaning)                                        \
     ck_assert(strstr(text.at, #group "." #name) != NULL);
 #define ZD_COUNT(group, name, initial, least, most, meaning)                                       \
