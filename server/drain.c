@@ -68,7 +68,7 @@ static void begin(uv_timer_t *timer)
     struct zd_server *server = drain->server;
     server->is_draining = true;
     zd_front_drain(server->front);
-    zd_log(&server->log, ZD_LOG_INFO, "stopping: %llu requests under way",
+    zd_log(&server->log, ZD_LOG_INFO, "stopping: %llu requests are running",
         ull(server->metrics.n_in_flight));
     for (size_t i = 0; i < server->n_datasets; i++) {
         zd_events_end(server->dataset[i]->events);
@@ -102,7 +102,8 @@ void zd_drain_signal(struct zd_drain *drain)
         return;
     }
     zd_log(&server->log, ZD_LOG_INFO,
-        "stopping: no longer ready; new connections are taken for %llu ms (http.drain_lag_ms)",
+        "stopping: /readyz fails; new connections are accepted for another %llu ms "
+        "(http.drain_lag_ms)",
         ull(lag_ms));
     uv_timer_start(&drain->timer, begin, lag_ms, 0);
 }

@@ -60,8 +60,8 @@ static enum zd_status parse_url(const char *url, struct check *ret_check, struct
     static const char scheme[] = "http://";
     if (strncmp(url, scheme, sizeof scheme - 1) != 0 || strlen(url) > URL_BYTES_MAX ||
         strpbrk(url, " \t\r\n") != NULL) {
-        return zd_fail(
-            err, ZD_INVALID, "URL '%.200s': http://127.0.0.1:8080/readyz is expected", url);
+        return zd_fail(err, ZD_INVALID,
+            "URL '%.200s': expected a URL such as http://127.0.0.1:8080/readyz", url);
     }
     const char *authority = url + sizeof scheme - 1;
     const char *path = strchrnul(authority, '/');
@@ -128,7 +128,7 @@ static enum zd_status send_request(const struct check *check, struct zd_error *e
     zd_text_addf(&request, "GET %s HTTP/1.1\r\nHost: %.*s\r\nConnection: close\r\n\r\n",
         check->path, (int)check->authority.len, (const char *)check->authority.ptr);
     if (request.status != ZD_OK) {
-        return zd_fail(err, request.status, "%s: no request can be made", check->url);
+        return zd_fail(err, request.status, "%s: the request cannot be sent", check->url);
     }
     const ssize_t n = send(check->fd, request.at, request.len, MSG_NOSIGNAL);
     return n == (ssize_t)request.len ? ZD_OK : failed(check, n < 0 ? errno : EMSGSIZE, err);
@@ -150,8 +150,8 @@ static enum zd_status read_status(const struct check *check, struct zd_error *er
         len += n > 0 ? (size_t)n : 0;
     }
     if (strcmp(line, "HTTP/1.1 200 ") != 0) {
-        return zd_fail(err, ZD_STORE, "%s: status 200 is expected, found '%.3s'", check->url,
-            line + STATUS_AT);
+        return zd_fail(
+            err, ZD_STORE, "%s: expected status 200, found '%.3s'", check->url, line + STATUS_AT);
     }
     return ZD_OK;
 }
@@ -323,11 +323,11 @@ static int print_token(const char *name)
     struct zd_error err = {0};
     if (!zd_token_entry_is_name(zd_span_of(name))) {
         err.status = zd_fail(&err, ZD_INVALID,
-            "'%.200s' is not a name for a token: 1 to 128 bytes without spaces are expected", name);
+            "'%.200s' is not a valid token name: expected 1 to 128 bytes without spaces", name);
         return complain(&err, BAD_USAGE);
     }
     if (zd_digest_random(digest, sizeof digest) != ZD_OK) {
-        err.status = zd_fail(&err, ZD_STORE, "the system gives no random bytes");
+        err.status = zd_fail(&err, ZD_STORE, "the system provides no random bytes");
         return complain(&err, FAULT);
     }
     zd_digest_format(digest, token);
@@ -348,8 +348,8 @@ static int print_token(const char *name)
     zd_emit_array_end(&emit);
     zd_emit_object_end(&emit);
     zd_text_add_char(&text, '\n');
-    (void)fputs("zarrd: a private dataset is open only to a token whose entry names it, as "
-                "\"datasets\": [\"NAME\"]; \"*\" names none\n",
+    (void)fputs("zarrd: for a private dataset, the token's entry must contain \"datasets\": "
+                "[\"NAME\"]; \"*\" does not cover it\n",
         stderr);
     return print(&text);
 }

@@ -124,18 +124,18 @@ static bool has_writable(const struct zd_server *server)
 static void log_writers(struct zd_server *server)
 {
     const char *anonymous = server->config->settings.access_anonymous;
-    const char *who = "nobody without a credential, because other machines reach this server";
+    const char *who = "clients with a credential only, because other machines reach this server";
     if (!has_writable(server)) {
         return;
     }
     if (strcmp(anonymous, "write") == 0) {
-        who = "everybody who reaches this server, because access.anonymous is write";
+        who = "every client that reaches this server, because access.anonymous is write";
     } else if (strcmp(anonymous, "none") == 0) {
-        who = "nobody without a credential, because access.anonymous is none";
+        who = "clients with a credential only, because access.anonymous is none";
     } else if (server->is_local) {
-        who = "programs on this machine and web pages of http.cors_origins";
+        who = "programs on this machine and web pages of origins in http.cors_origins";
     }
-    zd_log(&server->log, ZD_LOG_INFO, "writable datasets take changes from %s", who);
+    zd_log(&server->log, ZD_LOG_INFO, "writable datasets accept changes from %s", who);
 }
 
 static void print_urls(struct zd_server *server)
@@ -225,7 +225,7 @@ static void reload_keys(struct zd_server *server)
     if (zd_signing_keys_read(path, &keys, &err) == ZD_OK) {
         zd_signing_replace_keys(server, keys);
     } else {
-        zd_log(&server->log, ZD_LOG_ERROR, "reload: %s; the last good keys stay", err.text);
+        zd_log(&server->log, ZD_LOG_ERROR, "reload: %s; the last good keys stay valid", err.text);
     }
     zd_jwts_reload(server->jwts);
 }
@@ -240,7 +240,7 @@ static void reload(struct zd_server *server)
     enum zd_command command;
     zd_token_watch_read(&house_of(server)->token_watch);
     if (zd_config_read(old->argc, old->argv, old->environment, &command, &config, &err) != ZD_OK) {
-        zd_log(&server->log, ZD_LOG_ERROR, "reload: refused, all stays as it was: %s", err.text);
+        zd_log(&server->log, ZD_LOG_ERROR, "reload: refused, nothing changed: %s", err.text);
         return;
     }
     if (zd_datasets_reload(server, &config, &reload, &err) == ZD_OK) {

@@ -20,11 +20,11 @@ static void fail(struct zd_token_watch *watch)
     struct zd_server *server = watch->server;
     if (server->tokens_are_coming) {
         server->has_failed = true;
-        zd_log(&server->log, ZD_LOG_ERROR, "the server ends: %s", watch->err.text);
+        zd_log(&server->log, ZD_LOG_ERROR, "the server stops: %s", watch->err.text);
         uv_stop(server->loop);
     } else {
         server->has_broken_tokens = true;
-        zd_log(&server->log, ZD_LOG_ERROR, "the tokens stay as they were: %s", watch->err.text);
+        zd_log(&server->log, ZD_LOG_ERROR, "the tokens stay unchanged: %s", watch->err.text);
     }
 }
 

@@ -460,12 +460,12 @@ static enum zd_status listen_on(
     listener->daemon = start_daemon(listener, fd);
     if (listener->daemon == NULL) {
         close(fd);
-        return zd_fail(err, ZD_INTERNAL, "libmicrohttpd does not start on '%s'", address);
+        return zd_fail(err, ZD_INTERNAL, "libmicrohttpd cannot start on '%s'", address);
     }
     const union MHD_DaemonInfo *info =
         MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     if (info == NULL || uv_poll_init(loop, &listener->poll, info->epoll_fd) != 0) {
-        return zd_fail(err, ZD_INTERNAL, "no epoll descriptor for '%s'", address);
+        return zd_fail(err, ZD_INTERNAL, "cannot create an epoll descriptor for '%s'", address);
     }
     uv_timer_init(loop, &listener->timer);
     uv_idle_init(loop, &listener->again);
@@ -490,7 +490,7 @@ static uint64_t connections_of_memory(struct zd_server *server, uint64_t n_wishe
         return n_wished;
     }
     zd_log(&server->log, ZD_LOG_WARNING,
-        "http.connections is %llu, but the memory is %llu MiB (%s): at most %llu connections",
+        "http.connections is %llu, but memory of %llu MiB (%s) allows only %llu connections",
         (unsigned long long)n_wished, (unsigned long long)(server->memory.bytes / ZD_MIB),
         server->memory.bounded_by, (unsigned long long)n);
     return n;
@@ -512,8 +512,8 @@ static uint64_t connections_max(struct zd_server *server)
                            ? (n_files - SPARE_FILES) / FILES_EACH
                            : LEAST_CONNECTIONS;
     zd_log(&server->log, ZD_LOG_WARNING,
-        "http.connections is %llu, but the system allows %llu descriptors: at most %llu "
-        "connections",
+        "http.connections is %llu, but the system's limit of %llu file descriptors allows only "
+        "%llu connections",
         (unsigned long long)n_wished, (unsigned long long)n_files, (unsigned long long)n);
     return n;
 }

@@ -104,12 +104,13 @@ static enum zd_status describe_delay(const struct zd_exchange *exchange, struct 
     const struct zd_settings *settings = &exchange->front->server->config->settings;
     if (zd_exchange_is_storing(exchange)) {
         return zd_fail(err, ZD_TIMEOUT,
-            "the change was not stored within http.commit_ms (%llu ms), and can no longer be "
-            "withdrawn: outcome unknown; read what is stored before sending it again",
+            "the change was not stored within http.commit_ms (%llu ms), and its outcome is "
+            "unknown: read the stored data before sending the change again",
             (unsigned long long)settings->http_commit_ms);
     }
     return zd_fail(err, ZD_TIMEOUT, "%s within http.request_ms (%llu ms)",
-        zd_stream_is_open(&exchange->request.stream) ? "no more of the answer" : "no answer",
+        zd_stream_is_open(&exchange->request.stream) ? "the answer was not complete"
+                                                     : "there was no answer",
         (unsigned long long)settings->http_request_ms);
 }
 

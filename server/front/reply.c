@@ -53,8 +53,9 @@ static enum zd_next cut(struct zd_request *req, const struct zd_problem *problem
     const uint64_t n_sent =
         is_streamed ? req->stream.taken_bytes : zd_wire_body_bytes(zd_wire_of(now->connection));
     access->problem_code = zd_problem_kind(problem->code)->code;
-    zd_log(&req->server->log, ZD_LOG_WARNING, "%s %.200s: cut after %llu bytes: %s: %s",
-        req->method, req->shown, (unsigned long long)n_sent, access->problem_code,
+    zd_log(&req->server->log, ZD_LOG_WARNING,
+        "%s %.200s: the answer was cut after %llu bytes: %s: %s", req->method, req->shown,
+        (unsigned long long)n_sent, access->problem_code,
         access->reason == NULL ? "" : access->reason);
     if (is_streamed) {
         zd_stream_cut(&req->stream);
@@ -139,7 +140,7 @@ enum zd_next zd_respond_range_outside(struct zd_request *req, uint64_t length)
     (void)snprintf(range, sizeof range, "bytes */%llu", (unsigned long long)length);
     struct zd_error err = {0};
     err.status = zd_fail(&err, ZD_OUT_OF_BOUNDS,
-        "range '%.100s' is not satisfiable: the length is %llu bytes", req->conditions.range,
+        "range '%.100s' is not satisfiable: the object has %llu bytes", req->conditions.range,
         (unsigned long long)length);
     zd_fact_size(&err, length);
     const struct zd_problem problem = {.code = "range_not_satisfiable", .err = &err};

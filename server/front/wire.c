@@ -230,7 +230,8 @@ void zd_wire_term_is_over(struct zd_deadline *deadline)
         if (wire->received_bytes >= settings->http_body_least_bytes) {
             start_term(wire, ZD_TERM_BODY);
         } else {
-            refuse_late(wire, "less than http.body_least_bytes of the body came in http.body_ms");
+            refuse_late(
+                wire, "fewer than http.body_least_bytes of the body arrived in http.body_ms");
         }
         return;
     case ZD_TERM_ANSWER:
@@ -431,9 +432,10 @@ void zd_wire_omit_length(struct zd_wire *wire)
 static void turn_away(struct zd_wire *wire, const char *code)
 {
     wire->guard.code = code;
-    wire->guard.detail = strcmp(code, "overloaded") == 0
-                             ? "the server has http.connections connections; retry later"
-                             : "this address has http.address_connections connections; close some";
+    wire->guard.detail =
+        strcmp(code, "overloaded") == 0
+            ? "the server already has http.connections connections; retry later"
+            : "this address already has http.address_connections connections; close some";
     wire->phase = FAULTY;
     start_term(wire, ZD_TERM_REFUSAL);
 }

@@ -22,8 +22,8 @@ static ZD_RESULT judge_field(const char *field, const char *const *known, struct
     for (size_t i = 0; known[i] != NULL; i++) {
         zd_text_addf(&names, "%s%s", i == 0 ? "" : ", ", known[i]);
     }
-    const enum zd_status status = zd_fail_name(
-        err, "fields", "fields: this answer has no field \"%s\", only %s", field, names.at);
+    const enum zd_status status =
+        zd_fail_name(err, "fields", "fields: unknown field \"%s\"; expected %s", field, names.at);
     zd_fact_expected(err, "%s", names.at);
     zd_fact_found(err, "%s", field);
     return status;

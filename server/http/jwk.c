@@ -12,16 +12,20 @@
 #define NUMBER_MAX     (ZD_PUBLIC_KEY_RSA_BITS_MAX / 8 + 1) /* bytes; a zero may be in front */
 
 /* Why a key does not count. */
-static const char is_no_object[] = "it is no object, repeats a member, or is too large";
+static const char is_no_object[] = "it is not an object, repeats a member, or is too large";
 static const char has_no_kid[] = "it has no \"kid\" of 1 to 256 bytes";
-static const char is_private[] = "it is private; a set has public keys only: replace the key";
-static const char is_other_type[] = "its type is none of RSA, EC with P-256, OKP with Ed25519";
-static const char is_for_other_alg[] = "its \"alg\" is none of RS256, ES256, EdDSA for its type";
-static const char is_for_other_use[] = "its \"use\" is another than \"sig\"";
+static const char is_private[] =
+    "it is a private key; replace the key, and publish only public keys";
+static const char is_other_type[] =
+    "its type is not supported: expected RSA, EC with P-256, or OKP with Ed25519";
+static const char is_for_other_alg[] =
+    "its \"alg\" does not fit its type: expected RS256, ES256 or EdDSA";
+static const char is_for_other_use[] = "its \"use\" is not \"sig\"";
 static const char verifies_nothing[] = "its \"key_ops\" do not list \"verify\"";
-static const char has_bad_numbers[] = "its numbers make no key: expected base64 for URLs without "
-                                      "padding, RSA of 2048 to 4096 bits, a point of the curve";
-static const char is_twin[] = "it is the same as an earlier key";
+static const char has_bad_numbers[] =
+    "its numbers are not a valid key: expected base64url without padding, and RSA of 2048 to 4096 "
+    "bits or a point of the curve";
+static const char is_twin[] = "it repeats an earlier key";
 static const char has_rival[] = "another key has its \"kid\": give each key a \"kid\" of its own";
 
 void zd_jwk_free(struct zd_jwk_set *set)
@@ -80,7 +84,7 @@ static enum zd_status make(const struct zd_json *jwk, const char *alg,
     const bool is_ec = strcmp(alg, "ES256") == 0;
     if (!take_number(jwk, is_rsa ? "n" : "x", first, &a) ||
         ((is_rsa || is_ec) && !take_number(jwk, is_rsa ? "e" : "y", second, &b))) {
-        return zd_fail(err, ZD_INVALID, "its numbers are not base64 for URLs without padding");
+        return zd_fail(err, ZD_INVALID, "its numbers are not base64url without padding");
     }
     return is_rsa  ? zd_public_key_new_rsa(a, b, ret_key, err)
            : is_ec ? zd_public_key_new_p256(a, b, ret_key, err)
@@ -232,7 +236,7 @@ static enum zd_status take_keys(
     }
     if (n > ZD_JWK_KEYS_MAX) {
         return zd_fail_limit(err, ZD_JWK_KEYS_MAX, n,
-            "the list \"keys\" has %zu keys, %d at most are taken", n, ZD_JWK_KEYS_MAX);
+            "the list \"keys\" has %zu keys; the limit is %d", n, ZD_JWK_KEYS_MAX);
     }
     ZD_AUTO(zd_jwk_set) set = zd_alloc_zero(1, sizeof *set + n * sizeof set->jwk[0]);
     if (set == NULL) {
@@ -269,7 +273,7 @@ enum zd_status zd_jwk_parse(struct zd_span text, struct zd_jwk_set **ret_set, st
     bool has_nonfinite = false;
     if (text.len > ZD_JWK_BYTES_MAX) {
         return zd_fail_limit(err, ZD_JWK_BYTES_MAX, text.len,
-            "the set of keys has %zu bytes, %u at most are taken", text.len, ZD_JWK_BYTES_MAX);
+            "the set of keys has %zu bytes; the limit is %u", text.len, ZD_JWK_BYTES_MAX);
     }
     ZD_TRY(zd_json_grammar_check(text, &limits, &has_nonfinite, err));
     for (size_t at = 0;

@@ -22,10 +22,10 @@ const struct zd_problem_kind zd_problem_kinds[] = {
     {"not_an_array", 400, "The node is not an array"},
     {"not_a_group", 400, "The node is not a group"},
     {"bad_body", 400, "The body is malformed"},
-    {"not_representable", 400, "A value has no like in the data type"},
+    {"not_representable", 400, "The value cannot be represented in the data type"},
     {"no_coordinate", 400, "The dimension has no coordinate"},
     {"value_not_found", 400, "The coordinate has no such value"},
-    {"not_monotonic", 400, "The coordinate does not rise or fall"},
+    {"not_monotonic", 400, "The coordinate is not monotonic"},
     {"unauthorized", 401, "A credential is required"},
     {"forbidden", 403, "The credential does not allow this"},
     {"no_such_route", 404, "There is no such resource"},
@@ -38,7 +38,7 @@ const struct zd_problem_kind zd_problem_kinds[] = {
     {"not_acceptable", 406, "No acceptable format"},
     {"request_timeout", 408, "The request timed out"},
     {"shape_mismatch", 409, "The shape does not match"},
-    {"changed", 409, "What was asked for changes all the time"},
+    {"changed", 409, "The data kept changing while it was read"},
     {"chunks_exist", 409, "The change would orphan stored chunks"},
     {"not_empty", 409, "The node has children"},
     {"parent_is_array", 409, "The parent is an array"},
@@ -47,7 +47,7 @@ const struct zd_problem_kind zd_problem_kinds[] = {
     {"uri_too_long", 414, "The request target is too long"},
     {"unsupported_media_type", 415, "The body's media type is not supported"},
     {"range_not_satisfiable", 416, "The range is not satisfiable"},
-    {"misdirected", 421, "The server does not answer to that host"},
+    {"misdirected", 421, "Unknown Host header"},
     {"invalid_metadata", 422, "The metadata is invalid"},
     {"unsupported_extension", 422, "An extension is not supported"},
     {"unsupported_codec", 422, "A codec is not supported"},
@@ -59,10 +59,10 @@ const struct zd_problem_kind zd_problem_kinds[] = {
     {"corrupt_chunk", 500, "A stored chunk is corrupt"},
     {"internal", 500, "Internal server error"},
     {"store_error", 502, "The store failed"},
-    {"overloaded", 503, "The server, or the store behind it, is overloaded"},
+    {"overloaded", 503, "The server or its store is overloaded"},
     {"draining", 503, "The server is shutting down"},
     {"store_timeout", 504, "The store did not answer in time"},
-    {"store_unsupported", 501, "The store cannot keep what the request asks of it"},
+    {"store_unsupported", 501, "The store does not support this request"},
     {"no_space", 507, "The store is full"},
     {NULL, 0, NULL},
 };
@@ -88,7 +88,7 @@ const struct zd_problem_kind *zd_problem_kind_of(const struct zd_problem *proble
 {
     static const struct zd_problem_kind others[] = {
         {"corrupt_chunk", 422, "The bytes are not a valid chunk"},
-        {"store_error", 503, "A store is unavailable, or takes no writes"},
+        {"store_error", 503, "A store is unavailable or stopped accepting writes"},
     };
     const bool is_gone = problem->err != NULL && problem->err->status == ZD_GONE;
     const unsigned http_status = is_gone ? 503 : problem->http_status;
@@ -298,8 +298,8 @@ struct zd_problem zd_problem_without_facts(const struct zd_problem *problem)
     return (struct zd_problem){
         .code = problem->code,
         .http_status = http_status,
-        .detail = "the change is refused; the credential may not read what is stored there, so "
-                  "that the answer gives no details",
+        .detail = "the change is refused; details are hidden, because the credential may not read "
+                  "the stored data",
         .allow = problem->allow,
         .rate_limit = problem->rate_limit,
         .rate_limit_policy = problem->rate_limit_policy,

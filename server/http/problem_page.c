@@ -15,17 +15,17 @@ static const struct {
     const char *remedy;
 } remedies[] = {
     {"unauthorized", "Add your token to the URL, as ?access_token=TOKEN."},
-    {"forbidden", "Ask whoever gave you the token for one that covers this path."},
+    {"forbidden", "Use a token that covers this path. The issuer of your token can give you one."},
     {"unknown_parameter", "The API page lists the parameters of each resource."},
-    {"bad_parameter", "The API page says what each parameter may be."},
+    {"bad_parameter", "The API page lists the values of each parameter."},
     {"no_such_route", "The API page lists all resources."},
     {"dataset_not_found", "The start page lists the datasets."},
     {"node_not_found", "The dataset's tree lists its nodes."},
-    {"chunk_absent", "Every element of that chunk is the fill value: slices have it."},
-    {"misdirected", "Name the host in http.hosts, or ask by address."},
-    {"rate_limited", "Wait for as long as Retry-After says, then reload."},
+    {"chunk_absent", "Every element of that chunk is the fill value. A slice returns it."},
+    {"misdirected", "Add the host to http.hosts, or use an IP address."},
+    {"rate_limited", "Wait for the seconds in Retry-After, then reload."},
     {"overloaded", "Reload in a moment."},
-    {"draining", "Reload in a moment: another server takes over."},
+    {"draining", "Reload in a moment. Another server takes over."},
     {"store_timeout", "Reload in a moment."},
 };
 

@@ -113,13 +113,13 @@ const char *zd_signed_url_query_fault(struct zd_span query)
     for (size_t i = 0; i < query.len; i++) {
         if (query.ptr[i] < FIRST_PRINTABLE || query.ptr[i] > LAST_PRINTABLE ||
             strchr("#\"<>\\^`{|}", query.ptr[i]) != NULL) {
-            return "has characters that a URL encodes";
+            return "has characters that must be percent-encoded";
         }
     }
     for (size_t at = 0; next_pair(query, &at, &pair);) {
         const struct zd_span name = name_of(pair);
         if (own_number(name) < N_OWN || zd_span_is(name, "access_token")) {
-            return "has parameters of a credential";
+            return "has a parameter that carries a credential";
         }
         if (pair.len == 0) {
             return "has an empty parameter";

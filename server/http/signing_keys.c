@@ -45,7 +45,7 @@ static enum zd_status take_id(
         return refuse(err, i, "has no \"id\" of 1 to 64 characters A-Z a-z 0-9 . _ -");
     }
     if (zd_signing_keys_find(keys, id) != NULL) {
-        return refuse(err, i, "has the \"id\" of an earlier one");
+        return refuse(err, i, "has the \"id\" of an earlier key");
     }
     memcpy(keys->key[i].id, id.ptr, id.len);
     return ZD_OK;
@@ -90,7 +90,7 @@ enum zd_status zd_signing_keys_parse(
     const enum zd_status status = zd_json_parse(text, &limits, &parsed, NULL);
     if (status != ZD_OK) { /* its own error may repeat some of the text */
         return zd_fail(err, status == ZD_NO_MEMORY ? status : ZD_INVALID,
-            status == ZD_NO_MEMORY ? "no memory for keys" : "it is no JSON, or too long");
+            status == ZD_NO_MEMORY ? "no memory for keys" : "the file is not JSON, or too long");
     }
     ZD_AUTO(zd_json) json = parsed;
     const struct zd_json *list = zd_json_member(json, "keys");
@@ -98,7 +98,7 @@ enum zd_status zd_signing_keys_parse(
     if (!zd_json_is(list, ZD_JSON_ARRAY) || zd_json_count(json) != 1 || n == 0 ||
         n > ZD_SIGNING_KEYS_MAX) {
         return zd_fail(err, ZD_INVALID,
-            "{\"keys\": [{\"id\": ..., \"secret\": ...}]} with 1 to 64 keys is expected");
+            "expected {\"keys\": [{\"id\": ..., \"secret\": ...}]} with 1 to 64 keys");
     }
     ZD_AUTO(zd_signing_keys)
     keys = zd_alloc_zero(1, sizeof *keys + n * sizeof keys->key[0]);

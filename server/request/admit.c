@@ -167,8 +167,8 @@ static enum zd_next respond_too_large(struct zd_request *req, uint64_t bytes)
     const uint64_t most = zd_admit_bytes_max(req);
     struct zd_error err = {0};
     err.status = zd_fail_limit(&err, most, bytes,
-        "the request needs %llu bytes of memory at once, one request may have %llu (7/8 of "
-        "admission.bytes): ask for less, or give the server more memory",
+        "the request needs %llu bytes of memory; one request may use %llu (7/8 of "
+        "admission.bytes): request less, or give the server more memory",
         (unsigned long long)bytes, (unsigned long long)most);
     return zd_respond_error(req, NULL, &err);
 }

@@ -37,39 +37,35 @@ static enum zd_next refuse(struct zd_request *req, const char *code, const char 
 enum zd_next zd_anonymous_refuse(struct zd_request *req)
 {
     return refuse(req, "unauthorized",
-        "this server answers nobody without a credential, because access.anonymous is none; "
-        "access.anonymous=read lets everybody read");
+        "this server requires a credential, because access.anonymous is none; "
+        "access.anonymous=read lets every client read");
 }
 
 enum zd_next zd_anonymous_refuse_dataset(struct zd_request *req)
 {
     return refuse(req, "unauthorized",
-        "there is no dataset of that name for clients without a credential; /v1/datasets lists "
-        "those that there are");
+        "no dataset with that name is visible without a credential; /v1/datasets lists the visible "
+        "datasets");
 }
 
 enum zd_next zd_anonymous_refuse_service(struct zd_request *req)
 {
     return refuse(req, "unauthorized",
-        "this needs a credential with the scope admin, because access.protect_service is true");
+        "this resource needs a credential with the scope admin, because access.protect_service is "
+        "true");
 }
 
 /* The server listens on loopback addresses alone: the client is not local. */
 static enum zd_next refuse_passed_on(struct zd_request *req)
 {
-    static const char remedy[] = "send a credential, ask this server without the proxy from a "
-                                 "program on its machine, or let everybody write with "
-                                 "access.anonymous=write";
+    static const char remedy[] = "send a credential, connect without the proxy from the server's "
+                                 "machine, or let every client write with access.anonymous=write";
     ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
     if (req->client.via == NULL) {
         zd_text_addf(&detail,
-            "a change needs a credential, because it came from an address of http.trusted_proxies, "
-            "and a proxy's clients are no programs on this machine: %s",
-            remedy);
+            "a change through a proxy of http.trusted_proxies needs a credential: %s", remedy);
     } else {
-        zd_text_addf(&detail,
-            "a change needs a credential, because the request has the field %.*s, so that it came "
-            "through a proxy and not from a program on this machine: %s",
+        zd_text_addf(&detail, "a change through a proxy (header %.*s) needs a credential: %s",
             FIELD_BYTES_MAX, req->client.via, remedy);
     }
     return refuse(req, "unauthorized", detail.at);
@@ -88,12 +84,11 @@ enum zd_next zd_anonymous_refuse_write(struct zd_request *req)
     if (!all_write && !req->server->is_local) {
         return refuse(req, "unauthorized",
             "a change needs a credential, because other machines reach this server: let it listen "
-            "on loopback addresses only, or let everybody write with access.anonymous=write");
+            "on loopback addresses only, or let every client write with access.anonymous=write");
     }
     ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
     zd_text_addf(&detail,
-        "web pages of the origin '%.200s' may not write here; http.cors_origins names those that "
-        "may",
+        "web pages of the origin '%.200s' may not write; add the origin to http.cors_origins",
         origin == NULL ? "unknown" : origin);
     return refuse(req, all_write ? "forbidden" : "unauthorized", detail.at);
 }

@@ -259,7 +259,7 @@ enum zd_status zd_body_stream_ask(struct zd_request *req, size_t window_bytes, s
     }
     if (!zd_upload_widen(upload, window_bytes)) {
         return zd_fail(
-            err, ZD_NO_MEMORY, "no memory for a body's window of %zu bytes", window_bytes);
+            err, ZD_NO_MEMORY, "no memory to receive %zu bytes of the body", window_bytes);
     }
     upload->is_asked = true;
     zd_connection_wake(req);

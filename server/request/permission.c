@@ -143,8 +143,7 @@ enum zd_next zd_permission_refuse_credential(struct zd_request *req)
 {
     const struct zd_problem problem = {
         .code = "unauthorized",
-        .detail = "the credential that was sent is not valid: it is unknown, malformed, expired or "
-                  "revoked",
+        .detail = "the credential is not valid: it is unknown, malformed, expired or revoked",
     };
     return zd_respond_problem(req, &problem);
 }
@@ -153,7 +152,7 @@ enum zd_next zd_permission_refuse_several(struct zd_request *req)
 {
     const struct zd_problem problem = {
         .code = "bad_request",
-        .detail = "a request has one credential; this one has several",
+        .detail = "send exactly one credential; this request has several",
     };
     return zd_respond_problem(req, &problem);
 }
@@ -169,7 +168,8 @@ static const char *word_of(const struct zd_route *route)
 static enum zd_next refuse(struct zd_request *req, const struct zd_text *scope)
 {
     ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
-    zd_text_addf(&detail, "the credential does not allow this; it needs the scope %.300s",
+    zd_text_addf(&detail,
+        "the credential does not allow this request, which needs the scope %.300s",
         scope->status == ZD_OK ? scope->at : word_of(req->route));
     ZD_AUTO(zd_json) extra = zd_json_new_object();
     if (extra == NULL || scope->status != ZD_OK || detail.status != ZD_OK ||

@@ -138,7 +138,7 @@ static const char *name_of(const struct zd_request *req)
     }
     return req->client.ip.bits > 0
                ? "this client address"
-               : "all clients whose address no proxy says in Forwarded or X-Forwarded-For";
+               : "the group of all clients without an address in Forwarded or X-Forwarded-For";
 }
 
 enum zd_next zd_rates_refuse(struct zd_request *req)
@@ -154,8 +154,7 @@ enum zd_next zd_rates_refuse(struct zd_request *req)
     ZD_SCOPED_TEXT(detail, DETAIL_BYTES);
     add_fields(&limits, &left, &policy, &now);
     zd_text_addf(&detail,
-        "%s may take %llu %s a second, and what it has not taken in %d seconds at once; ask again "
-        "in %llu s",
+        "%s may use %llu %s per second, with bursts of up to %d seconds' worth; retry in %llu s",
         name_of(req), (unsigned long long)(is_bytes ? limits.bytes : limits.requests),
         is_bytes ? "bytes" : "requests", ZD_RATE_TABLE_WINDOW_S, (unsigned long long)wait_s);
     const struct zd_problem problem = {

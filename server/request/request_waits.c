@@ -52,7 +52,7 @@ bool zd_request_check_array(struct zd_request *req)
     }
     if (!zd_meta_is_array(meta)) {
         const struct zd_error err = {.status = ZD_INVALID,
-            .text = "the node is a group: only arrays have slices and chunks"};
+            .text = "the node is a group, but only arrays have slices and chunks"};
         zd_respond_error(req, "not_an_array", &err);
         return true;
     }

@@ -60,7 +60,7 @@ enum zd_status zd_route_decode(struct zd_span raw, struct zd_text *to, struct zd
     zd_text_clear(to);
     /* The same bytes first: decoding never makes them longer, so it is done in place. */
     if (zd_text_add_bytes(to, raw.ptr, raw.len) != ZD_OK) {
-        return zd_fail(err, to->status, "no room for a path of %zu bytes", raw.len);
+        return zd_fail(err, to->status, "no memory for a path of %zu bytes", raw.len);
     }
     if (raw.len == 0 || raw.ptr[0] != '/') {
         return zd_fail(err, ZD_INVALID, "the path does not begin with '/'");
@@ -253,7 +253,7 @@ static enum zd_next refuse_route(struct zd_request *req)
     const size_t len = path[0] == '/' ? 1 + strcspn(path + 1, "/") : 0;
     const struct zd_span segment = {.ptr = (const uint8_t *)path, .len = len};
     const bool is_known = is_first_segment(segment);
-    err.status = zd_fail(&err, ZD_NOT_FOUND, "no resource has the path '%.200s'", path);
+    err.status = zd_fail(&err, ZD_NOT_FOUND, "there is no resource '%.200s'", path);
     for (uint32_t i = 1; zd_route_of(zd_handlers, i) != NULL; i++) {
         const char *template = zd_route_of(zd_handlers, i)->path;
         const uint32_t distance = zd_suggest_path_distance(path, template);
@@ -347,8 +347,8 @@ static enum zd_next refuse_usual_param(
 {
     struct zd_error err = *unknown;
     struct zd_suggest ours = {.n = 0};
-    err.status = zd_fail_name(&err, unknown->facts.name, "parameter '%s' is unknown; here it is %s",
-        usual->name, usual->example);
+    err.status = zd_fail_name(
+        &err, unknown->facts.name, "unknown parameter '%s'; use %s", usual->name, usual->example);
     zd_suggest_add(&ours, usual->ours, ZD_SUGGEST_MEANT_MAX + 1);
     return zd_respond_suggestions(req, "unknown_parameter", &err, &ours);
 }

@@ -20,8 +20,8 @@ enum zd_next zd_allowance_want(struct zd_allowance *allowance, uint64_t bytes, c
     want->allowance = NULL;
     if (bytes > allowance->bytes_max) {
         want->wait.status = zd_fail_limit(&want->wait.err, allowance->bytes_max, bytes,
-            "%s takes %llu bytes of memory; %llu are there for that", what,
-            (unsigned long long)bytes, (unsigned long long)allowance->bytes_max);
+            "%s needs %llu bytes of memory; the limit is %llu", what, (unsigned long long)bytes,
+            (unsigned long long)allowance->bytes_max);
         return ZD_NEXT;
     }
     want->bytes = bytes;

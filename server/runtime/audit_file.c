@@ -31,7 +31,7 @@ static enum zd_status open_fd(const char *path, int more, int *ret_fd, struct zd
     }
     if (fstat(fd, &stat) != 0 || (!S_ISREG(stat.st_mode) && !S_ISCHR(stat.st_mode))) {
         (void)close(fd);
-        return zd_fail(err, ZD_INVALID, "log.audit_file '%.200s' is no file", path);
+        return zd_fail(err, ZD_INVALID, "log.audit_file '%.200s' is not a regular file", path);
     }
     *ret_fd = fd;
     return ZD_OK;
@@ -85,10 +85,10 @@ static enum zd_status judge_file(const struct zd_audit_file *file, struct zd_err
 {
     struct stat stat = {0};
     if (file->fd < 0) {
-        return zd_fail(err, ZD_STORE, "it could not be opened again");
+        return zd_fail(err, ZD_STORE, "the file could not be opened again");
     }
     if (fstat(file->fd, &stat) != 0 || stat.st_nlink == 0) {
-        return zd_fail(err, ZD_STORE, "it was removed; SIGHUP makes a new one");
+        return zd_fail(err, ZD_STORE, "the file was removed; SIGHUP creates a new file");
     }
     return ZD_OK;
 }
@@ -120,10 +120,11 @@ static void tell(struct zd_audit_file *file, enum zd_status status, const char *
     const bool is_failing = status != ZD_OK;
     if (is_failing && !file->is_failing) {
         zd_log(file->log, ZD_LOG_ERROR,
-            "audit file '%.200s': %s; changes are refused until it takes lines again", file->path,
-            why);
+            "audit file '%.200s': %s; changes are refused until the file can be written again",
+            file->path, why);
     } else if (!is_failing && file->is_failing) {
-        zd_log(file->log, ZD_LOG_INFO, "audit file '%.200s': takes lines again", file->path);
+        zd_log(file->log, ZD_LOG_INFO, "audit file '%.200s': the file can be written again",
+            file->path);
     }
     file->is_failing = is_failing;
 }
@@ -150,8 +151,8 @@ enum zd_status zd_audit_file_write(
     tell(file, status, why.text);
     return status == ZD_OK
                ? ZD_OK
-               : zd_fail(err, status, "no change is made while log.audit_file cannot record it: %s",
-                     why.text);
+               : zd_fail(err, status,
+                     "changes are refused while log.audit_file cannot be written: %s", why.text);
 }
 
 void zd_audit_file_owe(struct zd_audit_file *file, struct zd_span line)
@@ -162,7 +163,7 @@ void zd_audit_file_owe(struct zd_audit_file *file, struct zd_span line)
     }
     if (zd_text_add_bytes(&file->owed, line.ptr, line.len) != ZD_OK) {
         file->owed.status = ZD_OK;
-        zd_log(file->log, ZD_LOG_ERROR, "audit file '%.200s' lacks: %.*s", file->path,
+        zd_log(file->log, ZD_LOG_ERROR, "audit file '%.200s': lost line: %.*s", file->path,
             (int)(line.len - 1), (const char *)line.ptr);
     }
 }
@@ -193,9 +194,8 @@ void zd_audit_file_close(struct zd_audit_file *file)
         return;
     }
     if (pay(file, &err) != ZD_OK) {
-        zd_log(file->log, ZD_LOG_ERROR,
-            "audit file '%.200s' lacks %zu bytes: %s; they are lost: %.*s", file->path,
-            file->owed.len, err.text, (int)file->owed.len, file->owed.at);
+        zd_log(file->log, ZD_LOG_ERROR, "audit file '%.200s': lost %zu bytes (%s): %.*s",
+            file->path, file->owed.len, err.text, (int)file->owed.len, file->owed.at);
     }
     zd_text_done(&file->owed);
     if (file->fd >= 0) {

@@ -18,13 +18,12 @@ enum zd_status zd_node_memory_take(
     const uint64_t own = parsed->bytes_max - (is_small ? 0 : parsed->bytes_max / SMALL_PART);
     const uint64_t held = zd_tally_bytes(&parsed->held);
     if (bytes > own) {
-        return zd_fail_limit(err, own, bytes,
-            "%s takes %llu bytes of memory; %llu are there for one", what,
-            (unsigned long long)bytes, (unsigned long long)own);
+        return zd_fail_limit(err, own, bytes, "%s needs %llu bytes of memory; the limit is %llu",
+            what, (unsigned long long)bytes, (unsigned long long)own);
     }
     if (held > own + parsed->bytes_admitted || bytes > own + parsed->bytes_admitted - held) {
         return zd_fail(err, ZD_AGAIN,
-            "%s takes %llu bytes of memory, and of %llu those in use have %llu; retry later", what,
+            "%s needs %llu bytes of memory; of %llu bytes, %llu are in use; retry later", what,
             (unsigned long long)bytes, (unsigned long long)(own + parsed->bytes_admitted),
             (unsigned long long)held);
     }

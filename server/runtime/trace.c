@@ -343,8 +343,8 @@ enum zd_status zd_trace_judge(const struct zd_settings *settings, struct zd_erro
     return settings->trace_url[0] == '\0' || is_url(settings->trace_url)
                ? ZD_OK
                : zd_fail(err, ZD_INVALID,
-                     "setting trace.url is no URL that spans can be sent to; expected http:// or "
-                     "https://, a host without a name of a user, and a path such as /v1/traces");
+                     "setting trace.url is not a valid URL for spans; expected http:// or "
+                     "https://, a host without a user name, and a path such as /v1/traces");
 }
 
 enum zd_status zd_trace_open(struct zd_tracer *tracer, uv_loop_t *loop,

@@ -40,10 +40,10 @@ static enum zd_next step_misdirected(struct zd_request *req)
     const int len = (int)zd_min_u64(host.len, SHOWN_BYTES);
     const char *text = (const char *)host.ptr;
     err.status = zd_fail(&err, ZD_INVALID,
-        "this server listens on loopback addresses only and does not answer to the host '%.*s': "
-        "ask for localhost or an address, or let http.hosts name it",
+        "this server listens on loopback addresses only and does not know the host '%.*s': use "
+        "localhost or an IP address, or add the host to http.hosts",
         len, text);
-    zd_fact_expected(&err, "localhost, an address, or a name of http.hosts");
+    zd_fact_expected(&err, "localhost, an IP address, or a name in http.hosts");
     zd_fact_found(&err, "%.*s", len, text);
     return zd_respond_error(req, "misdirected", &err);
 }

@@ -129,8 +129,8 @@ enum zd_next zd_audit_refuse(struct zd_request *req)
     const struct zd_problem problem = {
         .code = "store_error",
         .http_status = 503,
-        .detail = "no change is made and no URL is signed while log.audit_file cannot record it; "
-                  "the log says why",
+        .detail =
+            "changes and signing are refused while log.audit_file cannot be written; see the log",
         .unavailable = ZD_UNAVAILABLE_STORE,
         .retry_after_s = 1,
     };

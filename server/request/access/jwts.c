@@ -100,9 +100,9 @@ static enum zd_status read_first(
     ZD_AUTO(zd_jwk_set) keys = read;
     if (keys->n_good == 0) {
         return zd_fail(err, ZD_INVALID,
-            FILE_OPTION " %.200s: none of its %zu keys counts%s%s; expected one RSA (RS256), EC "
-                        "P-256 (ES256) or OKP Ed25519 (EdDSA) key with a \"kid\" at least",
-            path, keys->n, keys->n == 0 ? "" : ": of the first one, ",
+            FILE_OPTION " %.200s: none of its %zu keys can be used%s%s; expected at least one key "
+                        "with a \"kid\": RSA (RS256), EC P-256 (ES256) or OKP Ed25519 (EdDSA)",
+            path, keys->n, keys->n == 0 ? "" : ": in the first key, ",
             keys->n == 0 ? "" : keys->jwk[0].why_not);
     }
     *ret_keys = ZD_TAKE(keys);
@@ -114,22 +114,22 @@ static enum zd_status check(const struct zd_settings *settings, struct zd_error 
     const bool has_file = settings->access_jwks_file[0] != '\0';
     const bool has_url = settings->access_jwks_url[0] != '\0';
     if (has_file && has_url) {
-        return zd_fail(err, ZD_INVALID, FILE_OPTION " and " URL_OPTION ": only one can be set");
+        return zd_fail(err, ZD_INVALID, FILE_OPTION " and " URL_OPTION ": set only one of them");
     }
     if (has_url && !is_safe(settings->access_jwks_url)) {
         return zd_fail(err, ZD_INVALID,
-            URL_OPTION " '%.200s': https://... is expected, or http://127.0.0.1:...",
+            URL_OPTION " '%.200s': expected https://..., or http://127.0.0.1:...",
             settings->access_jwks_url);
     }
     if ((has_file || has_url) && settings->access_jwt_issuer[0] == '\0') {
         return zd_fail(err, ZD_INVALID,
-            "access.jwt_issuer: it is empty; tokens are not good without the \"iss\" that is "
-            "expected");
+            "access.jwt_issuer must be set when keys are configured: it is the expected claim "
+            "\"iss\"");
     }
     if ((has_file || has_url) && settings->access_jwt_audience[0] == '\0') {
         return zd_fail(err, ZD_INVALID,
-            "access.jwt_audience: it is empty; tokens are not good without the \"aud\" that is "
-            "expected");
+            "access.jwt_audience must be set when keys are configured: it is the expected claim "
+            "\"aud\"");
     }
     return ZD_OK;
 }
@@ -332,15 +332,15 @@ static void log_keys(const struct zd_jwts *jwts, const struct zd_jwk_set *keys, 
     struct zd_log *log = &jwts->server->log;
     size_t n_left = 0;
     zd_log(log, keys->n_good == 0 ? ZD_LOG_WARNING : ZD_LOG_INFO, "%s: %zu keys%s", from,
-        keys->n_good, keys->n_good == 0 ? "; no JSON Web Token is good" : "");
+        keys->n_good, keys->n_good == 0 ? "; every JSON Web Token is refused" : "");
     for (size_t i = 0; i < keys->n; i++) {
         if (keys->jwk[i].why_not != NULL && n_left++ < LEFT_LOGGED) {
-            zd_log(log, ZD_LOG_WARNING, "%s: key %zu of %zu does not count: %s", from, i + 1,
+            zd_log(log, ZD_LOG_WARNING, "%s: key %zu of %zu cannot be used: %s", from, i + 1,
                 keys->n, keys->jwk[i].why_not);
         }
     }
     if (n_left > LEFT_LOGGED) {
-        zd_log(log, ZD_LOG_WARNING, "%s: %zu more keys do not count", from, n_left - LEFT_LOGGED);
+        zd_log(log, ZD_LOG_WARNING, "%s: %zu more keys cannot be used", from, n_left - LEFT_LOGGED);
     }
 }
 
@@ -368,8 +368,8 @@ static void end_keys(struct zd_jwts *jwts)
     zd_jwk_free(ZD_TAKE(jwts->keys));
     server->has_stale_keys = true;
     zd_log(&server->log, ZD_LOG_ERROR,
-        URL_OPTION ": no fetch succeeded for access.jwks_stale_ms (%llu ms): no JSON Web Token is "
-                   "good until one does",
+        URL_OPTION ": every fetch failed for access.jwks_stale_ms (%llu ms): every JSON Web Token "
+                   "is refused until a fetch succeeds",
         (unsigned long long)server->config->settings.access_jwks_stale_ms);
 }
 
@@ -405,7 +405,7 @@ static void on_fetched(struct zd_transfer *transfer)
     if (status != ZD_OK) {
         err = transfer->err;
     } else if (transfer->head.code != 200) {
-        status = zd_fail(&err, ZD_STORE, "it answered %u", transfer->head.code);
+        status = zd_fail(&err, ZD_STORE, "the server answered %u", transfer->head.code);
     } else {
         status = zd_jwk_parse(zd_buf_span(bytes), &keys, &err);
     }
@@ -416,7 +416,8 @@ static void on_fetched(struct zd_transfer *transfer)
     } else {
         keep_keys(jwts);
         zd_log(&jwts->server->log, ZD_LOG_WARNING, URL_OPTION ": %s%s", err.text,
-            jwts->keys == NULL ? "; no JSON Web Token is good" : "; the last good keys stay");
+            jwts->keys == NULL ? "; every JSON Web Token is refused"
+                               : "; the last good keys stay valid");
     }
     const uint64_t next_ms =
         status == ZD_OK ? settings->access_jwks_ms : zd_min_u64(settings->access_jwks_ms, RETRY_MS);
@@ -473,7 +474,8 @@ void zd_jwts_reload(struct zd_jwts *jwts)
     } else if (read_file(jwts->server->config->settings.access_jwks_file, &keys, &err) == ZD_OK) {
         take_keys(jwts, keys, FILE_OPTION);
     } else {
-        zd_log(&jwts->server->log, ZD_LOG_ERROR, "reload: %s; the last good keys stay", err.text);
+        zd_log(&jwts->server->log, ZD_LOG_ERROR, "reload: %s; the last good keys stay valid",
+            err.text);
     }
 }
 

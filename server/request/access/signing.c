@@ -27,8 +27,8 @@ static enum zd_status name_token(const struct zd_request *req, struct zd_text *t
     const struct zd_token_entry *entry = zd_tokens_find_name(req->server->tokens, zd_span_of(name));
     if (entry == NULL || entry->identity != req->identity) {
         return zd_fail(err, ZD_INVALID,
-            "access.tokens_file has several tokens of the name '%.200s': a signed URL names its "
-            "signer, so give each token a name of its own",
+            "access.tokens_file has several tokens with the name '%.200s': give each token a "
+            "unique name, because a signed URL names its signer",
             name);
     }
     memcpy(ret, entry->digest, ZD_DIGEST_BYTES);
@@ -55,8 +55,8 @@ static enum zd_status name_jwt(const struct zd_request *req, const char *dataset
     if (!zd_jwts_digest(req->server->jwts, identity->kid, ret) ||
         strchr(identity->kid, '\n') != NULL) {
         return zd_fail(err, ZD_INVALID,
-            "the key '%.200s' of the JWT is gone, or its \"kid\" has a line break, which no signed "
-            "URL can hold: sign with another JWT",
+            "the key '%.200s' of the JWT no longer exists, or its \"kid\" has a line break: sign "
+            "with another JWT",
             identity->kid);
     }
     zd_text_add_char(to, JWT);
@@ -81,8 +81,8 @@ enum zd_status zd_signing_name(const struct zd_request *req, struct zd_span data
                                    : name_token(req, to, ret, err);
     if (status == ZD_TOO_LARGE) {
         status = zd_fail(err, ZD_INVALID,
-            "the scope of the JWT is too long for a signed URL (%d bytes at most): sign with one "
-            "that has fewer words, or sign a path in one dataset",
+            "the scope of the JWT is too long for a signed URL; the limit is %d bytes: use a JWT "
+            "with a shorter scope, or sign a path in one dataset",
             ZD_SIGNED_URL_SIGNER_MAX);
     }
     return status;

@@ -75,10 +75,10 @@ static enum zd_status judge_patterns(const char *where, const struct zd_json *js
                              pattern.ptr[0] != '/' && pattern.ptr[pattern.len - 1] != '/';
         if (!is_path) {
             return zd_token_entry_refuse(
-                where, &place, "a pattern without slashes at its ends, as \"lake*\"", err);
+                where, &place, "a pattern without slashes at its ends, such as \"lake*\"", err);
         }
     }
-    return n > 0 ? ZD_OK : zd_token_entry_refuse(where, at, "a list of one pattern or more", err);
+    return n > 0 ? ZD_OK : zd_token_entry_refuse(where, at, "a list of at least one pattern", err);
 }
 
 /* The days from 1970-01-01 to a date of the Gregorian calendar. */
@@ -132,7 +132,7 @@ static enum zd_status read_expiry(const char *where, const struct zd_json *json,
     *ret_ms = ZD_IDENTITY_NEVER;
     return json == NULL || read_time(zd_json_string(json), ret_ms)
                ? ZD_OK
-               : zd_token_entry_refuse(where, at, "a time as \"2027-01-01T00:00:00Z\"", err);
+               : zd_token_entry_refuse(where, at, "a time such as \"2027-01-01T00:00:00Z\"", err);
 }
 
 static enum zd_status read_rate(const char *where, const struct zd_json *json,
@@ -141,7 +141,7 @@ static enum zd_status read_rate(const char *where, const struct zd_json *json,
     *ret_rate = ZD_IDENTITY_SETTINGS;
     return json == NULL || (zd_json_u64(json, ret_rate) && *ret_rate != ZD_IDENTITY_SETTINGS)
                ? ZD_OK
-               : zd_token_entry_refuse(where, at, "a number; 0 is no limit", err);
+               : zd_token_entry_refuse(where, at, "a number; 0 = no limit", err);
 }
 
 bool zd_token_entry_is_name(struct zd_span name)
@@ -172,7 +172,7 @@ static enum zd_status judge_members(const char *where, const struct zd_json *jso
         if (k == ZD_COUNT_OF(known) && !(name[0] == '/' && name[1] == '/')) {
             return zd_token_entry_refuse(where, at,
                 "name, sha256, scopes, datasets, paths, expires, requests_per_s and bytes_per_s "
-                "alone",
+                "only",
                 err);
         }
     }
@@ -259,8 +259,8 @@ enum zd_status zd_token_entry_read(const char *where, const struct zd_json *json
     like.name = zd_json_string(zd_json_member(json, "name"));
     if (!zd_digest_parse(zd_json_string_span(zd_json_member(json, "sha256")), entry.digest) ||
         is_of_nothing(entry.digest)) {
-        return zd_token_entry_refuse(where, &digest_at,
-            "the SHA-256 of a token, 64 hexadecimal digits, and not that of an empty text", err);
+        return zd_token_entry_refuse(
+            where, &digest_at, "the SHA-256 of a non-empty token, 64 hexadecimal digits", err);
     }
     ZD_TRY(read_expiry(where, zd_json_member(json, "expires"), &expires_at, &like.expires_ms, err));
     ZD_TRY(read_rate(

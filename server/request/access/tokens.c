@@ -217,7 +217,7 @@ static enum zd_status read_entry(struct reading *reading, struct zd_span text, s
     const enum zd_status status = zd_json_parse(text, &limits, &parsed, &cause);
     if (status != ZD_OK) {
         return zd_fail(err, status == ZD_NO_MEMORY ? status : ZD_INVALID,
-            "%.200s: %s, read by itself: %.200s", reading->where, at.text, cause.text);
+            "%.200s: entry %s: %.200s", reading->where, at.text, cause.text);
     }
     ZD_AUTO(zd_json) json = parsed;
     ZD_TRY(zd_token_entry_read(reading->where, json, &at, reading->last, entry, err));
@@ -257,7 +257,7 @@ static enum zd_status put_all(struct reading *reading, struct zd_error *err)
             const struct zd_pointer at = zd_pointer_element(&list_at, i);
             const struct zd_pointer digest_at = zd_pointer_member(&at, "sha256");
             return zd_token_entry_refuse(
-                reading->where, &digest_at, "another token than in the entries before", err);
+                reading->where, &digest_at, "a token that no earlier entry has", err);
         }
     }
     return sort_names(tokens) == ZD_OK ? ZD_OK : no_memory(err);
@@ -294,7 +294,7 @@ static enum zd_status read_root(struct reading *reading, struct zd_span text, st
         const bool is_list = list.ptr == NULL && zd_span_is(member.name, "tokens");
         if (!is_comment && !is_list) {
             return zd_token_entry_refuse(
-                reading->where, &root, "the member tokens alone, once", err);
+                reading->where, &root, "only the member \"tokens\", once", err);
         }
         list = is_list ? member.value : list;
     }

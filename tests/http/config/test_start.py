@@ -177,7 +177,7 @@ def test_configured_datasets_may_come_later(tmp_path):
 @pytest.mark.parametrize("settings, reason", [
     ({"log": {"audit_file": "none/audit"}}, "log.audit_file 'none/audit' cannot be opened: No such file or directory"),
     ({"log": {"audit_file": "."}}, "log.audit_file '.' cannot be opened: Is a directory"),
-    ({"trace": {"url": "nonsense"}}, "trace.url is no URL"),
+    ({"trace": {"url": "nonsense"}}, "trace.url is not a valid URL"),
     ({"remote": {"ca_file": "none.pem"}}, "remote.ca_file 'none.pem' cannot be read: No such file or directory"),
     ({"remote": {"ca_file": "c.json"}}, "remote.ca_file 'c.json' has no certificate"),
     ({"datasets": {"a": {"location": ""}}}, "/datasets/a has no location"),

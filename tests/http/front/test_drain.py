@@ -68,7 +68,7 @@ def test_an_answer_under_way_ends_whole(tmp_path, seed):
     server.stop()
 
 
-def stop(server, phrase="requests under way"):
+def stop(server, phrase="requests are running"):
     server.process.send_signal(signal.SIGTERM)
     wait_until(lambda: phrase in server.log)
 

@@ -74,7 +74,7 @@ def test_a_parameter_of_other_servers_is_answered_with_ours(server, path, query,
     assert (answer.status, document["code"], document["names"]) == (400, "unknown_parameter", [query.split("=")[0]])
     [suggested] = document["suggestions"]
     assert suggested == ours if ours else suggested in ("sel", "slice")
-    assert f"here it is {example or suggested + '='}" in document["detail"] or f"&{example}" in document["detail"]
+    assert f"use {example or suggested + '='}" in document["detail"] or f"&{example}" in document["detail"]
     described = [parameter.get("name") or parameter["$ref"].rsplit("/", 1)[1]
                  for parameter in DOCUMENT["paths"][path.replace("/d/", "/{d}/").removesuffix("a").rstrip("/") + "/{path}"]["get"]["parameters"]]
     assert suggested in described

@@ -54,7 +54,7 @@ def test_the_address_may_be_of_version_6(tmp_path):
 @pytest.mark.parametrize("path", ["/no/such/thing", "/zarr/codecs/absent"])
 def test_any_other_status_is_a_fault_and_named(server, path):
     result = health(server.url + path)
-    assert result.returncode == 1 and "status 200 is expected, found '404'" in result.stderr
+    assert result.returncode == 1 and "expected status 200, found '404'" in result.stderr
 
 
 def test_a_server_that_drains_is_not_ready(serve, tmp_path):
@@ -79,7 +79,7 @@ def test_a_server_that_drains_is_not_ready(serve, tmp_path):
     ([b"HTTP/1.1 2000 "], "found '200'"),
     ([b"HTTP/1.1 200"], "ended without an answer"),
     ([], "ended without an answer"),
-    ([b"SSH-2.0-OpenSSH_9.2\r\n"], "status 200 is expected"),
+    ([b"SSH-2.0-OpenSSH_9.2\r\n"], "expected status 200"),
     (None, "no answer in 3000 ms"),
 ])
 def test_an_answer_other_than_200_is_a_fault(answer, words):

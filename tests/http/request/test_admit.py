@@ -327,14 +327,14 @@ def test_each_connection_may_send_a_file(serve, work, tmp_path, n_files, n_conne
     wrapper.write_text(f'#!/bin/sh\nulimit -n {n_files}\nexec {BINARY} "$@"\n')
     wrapper.chmod(0o755)
     server = serve(f"work={path}", binary=wrapper)
-    assert f"the system allows {n_files} descriptors: at most {n_connections} connections" in server.log
+    assert f"the system's limit of {n_files} file descriptors allows only {n_connections} connections" in server.log
 
 
 def test_connections_are_in_the_account(serve, work):
     path, _ = work
     server = serve(f"work={path}", "--set", "memory.bytes=16MiB", "--set", "http.address_connections=0")
     n = 16 * MIB // 4 // (24 << 10)
-    assert f"the memory is 16 MiB (memory.bytes): at most {n} connections" in server.log
+    assert f"memory of 16 MiB (memory.bytes) allows only {n} connections" in server.log
     clients = [socket.create_connection(("127.0.0.1", server.port), timeout=DEADLINE_S) for _ in range(n + 8)]
     statuses = []
     for s in clients:

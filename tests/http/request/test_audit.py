@@ -152,7 +152,7 @@ def test_a_full_disk_stops_changes_and_nothing_else(serve, tmp_path):
     assert server.get("/zarr/w/zarr.json").status == 200 and server.get("/readyz").status == 200
     assert server.request("POST", "/v1/datasets/w/slices/a", {"Content-Type": "application/json"}, b"{}").status == 200
     assert server.get("/v1", {"Authorization": f"Bearer {WRONG}"}).status == 401
-    assert server.log.count("changes are refused until it takes lines again") == 1
+    assert server.log.count("changes are refused until the file can be written again") == 1
 
 
 def test_a_lost_file_stops_changes_until_it_is_made_anew(own, tmp_path):

@@ -47,7 +47,7 @@ def test_a_client_beyond_its_rate_is_told_when_to_come_back(server):
     assert refused.code == "rate_limited" and int(refused.headers["retry-after"]) == 1
     assert refused.headers["ratelimit-policy"] == '"requests";q=10;w=10'
     assert refused.headers["ratelimit"] == '"requests";r=0;t=1'
-    assert "1 requests a second" in refused.json()["detail"]
+    assert "1 requests per second" in refused.json()["detail"]
     wait_until(lambda: any(refused.headers["x-request-id"] in line and " from 192.0.2.1" in line for line in server.log.splitlines()))
     wait_until(lambda: server.get("/zarr/d/zarr.json", of("192.0.2.1")).status == 200)
 

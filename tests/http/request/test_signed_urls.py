@@ -334,7 +334,7 @@ def test_every_key_verifies_and_time_ends(server):
 @pytest.mark.parametrize(
     ("document", "mode", "says"),
     [
-        ({"keys": []}, 0o600, "is expected"),
+        ({"keys": []}, 0o600, "expected {"),
         ({"keys": [{"id": "a", "secret": "AAAA"}]}, 0o600, "32"),
         ({"keys": [OLD, OLD]}, 0o600, "key 1"),
         ({"keys": [OLD]}, 0o604, "chmod o-rw"),

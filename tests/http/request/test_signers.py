@@ -333,7 +333,7 @@ def test_a_scope_that_a_url_cannot_hold_is_refused(place):
 def test_tokens_of_one_name_sign_nothing(place):
     place.give(entry("ada", "read"), entry("ada", "read", secret="other"))
     answer = place.ask("ada-secret", "/zarr/w/a/zarr.json")
-    assert answer.status == 403 and "a name of its own" in answer.json()["detail"]
+    assert answer.status == 403 and "a unique name" in answer.json()["detail"]
 
 
 def open_stream(place, who):

@@ -89,7 +89,7 @@ START_TEST(a_full_disk_refuses_what_is_to_happen_and_owes_what_has)
     zd_audit_file_owe(&file, zd_span_of("end\n"));
     ck_assert(file.is_failing);
     ck_assert_int_eq(zd_audit_file_write(&file, zd_span_of("next\n"), &err), ZD_STORE);
-    ck_assert_msg(strstr(err.text, "no change is made") != NULL, "%s", err.text);
+    ck_assert_msg(strstr(err.text, "changes are refused") != NULL, "%s", err.text);
     check_text("begin\n");
     limit(RLIM_INFINITY);
     ck_assert_int_eq(write_line("next\n"), ZD_OK);

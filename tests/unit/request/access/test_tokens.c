@@ -34,13 +34,13 @@ static const struct {
     {"[]", "/tokens"},
     {"{}", "/tokens"},
     {"{\"tokens\": {}}", "/tokens"},
-    {"{\"tokens\": [], \"token\": 1}", "the member tokens alone"},
-    {"{\"tokens\": [], \"tokens\": []}", "the member tokens alone, once"},
+    {"{\"tokens\": [], \"token\": 1}", "only the member \"tokens\""},
+    {"{\"tokens\": [], \"tokens\": []}", "only the member \"tokens\", once"},
     {"{\"tokens\": [] []}", "line 1, column 15"},
     {"{\"tokens\": [],}", "line 1, column 15"},
     {ENTRY "},]}", "line 1"},
     {ENTRY "}\n{}]}", "line 2, column 1"},
-    {ENTRY ", \"name\": \"bob\"}]}", "/tokens/0, read by itself: JSON, line 1"},
+    {ENTRY ", \"name\": \"bob\"}]}", "entry /tokens/0: JSON, line 1"},
     {ENTRY ", \"//\": [[[[[[[1]]]]]]]}]}", "nesting"},
     {"{\"tokens\": [1]}", "/tokens/0: expected an object"},
     {"{\"tokens\": [{\"sha256\": \"" ABC "\", \"scopes\": [\"read\"]}]}", "/tokens/0/name"},
@@ -53,7 +53,8 @@ static const struct {
         "/tokens/0/scopes"},
     {"{\"tokens\": [{\"name\": \"ada\", \"sha256\": \"" ABC "\", \"scopes\": [\"all\"]}]}",
         "/tokens/0/scopes/0"},
-    {ENTRY ", \"dataset\": [\"era\"]}]}", "alone"}, /* misspelt, it would be of all datasets */
+    {ENTRY ", \"dataset\": [\"era\"]}]}",
+        "bytes_per_s only"}, /* misspelt, it would be of all datasets */
     {ENTRY ", \"datasets\": []}]}", "/tokens/0/datasets"},
     {ENTRY ", \"datasets\": \"era\"}]}", "/tokens/0/datasets"},
     {ENTRY ", \"datasets\": [7]}]}", "/tokens/0/datasets/0"},
@@ -65,7 +66,7 @@ static const struct {
     {ENTRY ", \"expires\": 1798761600}]}", "/tokens/0/expires"},
     {ENTRY ", \"bytes_per_s\": -1}]}", "/tokens/0/bytes_per_s"},
     {ENTRY "}, {\"name\": \"bob\", \"sha256\": \"" ABC "\", \"scopes\": [\"read\"]}]}",
-        "/tokens/1/sha256: expected another token"},
+        "/tokens/1/sha256: expected a token that no earlier"},
 };
 
 START_TEST(a_file_is_read_or_refused_with_its_place)
