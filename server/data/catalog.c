@@ -562,7 +562,7 @@ static enum zd_next want_node(struct zd_dataset *dataset, const char *name,
     want->node = NULL;
     if (path.len > ZD_KEY_BYTES_MAX) {
         want->wait.status =
-            zd_fail(&want->wait.err, ZD_NOT_FOUND, "no key of a store is as long as that path");
+            zd_fail(&want->wait.err, ZD_NOT_FOUND, "the path is longer than any key of a store");
         return ZD_NEXT;
     }
     const struct zd_span key = zd_node_cache_key(&memory, dataset, path);

@@ -153,7 +153,7 @@ enum zd_status zd_chunk_read_level(
 {
     if (is_inner && layout->n_levels < 2) {
         const enum zd_status status = zd_fail_expected(err, ZD_INVALID, "outer", "inner",
-            "level=inner: the array has no shards, so no inner chunks");
+            "level=inner: the array has no shards and therefore no inner chunks");
         zd_fact_name(err, "level");
         return status;
     }

@@ -259,9 +259,9 @@ static enum zd_next check_span(struct chunk_load *load)
     const uint64_t chunk_bytes = chunk_bytes_of(load);
     const uint64_t stored = is_object(load) ? load->range.stat.size : load->place.range.len;
     if (stored != chunk_bytes) {
-        load->flight.status =
-            zd_fail(&load->flight.err, ZD_CORRUPT, "%llu bytes are stored, a chunk has %llu",
-                (unsigned long long)stored, (unsigned long long)chunk_bytes);
+        load->flight.status = zd_fail(&load->flight.err, ZD_CORRUPT,
+            "the stored object has %llu bytes, expected %llu for a chunk",
+            (unsigned long long)stored, (unsigned long long)chunk_bytes);
         name_last_codec(load);
         zd_fact_expected(&load->flight.err, "%llu bytes", (unsigned long long)chunk_bytes);
         zd_fact_found(&load->flight.err, "%llu bytes", (unsigned long long)stored);
@@ -282,7 +282,7 @@ static enum zd_next found_too_long(struct chunk_load *load)
 {
     const unsigned long long most = load->range.bytes_max;
     load->flight.status = zd_fail(
-        &load->flight.err, ZD_CORRUPT, "more bytes are stored than the %llu of a chunk", most);
+        &load->flight.err, ZD_CORRUPT, "the stored object exceeds the %llu bytes of a chunk", most);
     name_last_codec(load);
     zd_fact_expected(&load->flight.err, "at most %llu bytes", most);
     return found_corrupt(load);
@@ -309,9 +309,9 @@ static enum zd_next step_have(struct chunk_load *load)
     }
     const size_t n_read = load->range.bytes == NULL ? 0 : load->range.bytes->len;
     if (!is_object(load) && n_read != load->place.range.len) {
-        load->flight.status =
-            zd_fail(&load->flight.err, ZD_CORRUPT, "%zu bytes of an inner chunk, %llu expected",
-                n_read, (unsigned long long)load->place.range.len);
+        load->flight.status = zd_fail(&load->flight.err, ZD_CORRUPT,
+            "the store sent %zu bytes of an inner chunk, expected %llu", n_read,
+            (unsigned long long)load->place.range.len);
         zd_fact_name(&load->flight.err, "sharding_indexed");
         return found_corrupt(load);
     }

@@ -16,11 +16,11 @@ static enum zd_next not_found(struct zd_coordinate_want *want)
     const char *name = name_of(want);
     if (name == NULL) {
         want->wait.status = zd_fail(&want->wait.err, ZD_NOT_FOUND,
-            "dimension %u has no name, and so no coordinate", (unsigned)want->dim);
+            "dimension %u has no name and therefore no coordinate", (unsigned)want->dim);
     } else {
         want->wait.status = zd_fail(&want->wait.err, ZD_NOT_FOUND,
-            "dimension '%.100s' has no coordinate: there is no array of that name and of rank 1 "
-            "beside '%.200s', or in a group above it",
+            "dimension '%.100s' has no coordinate: no array of rank 1 with that name is beside "
+            "'%.200s' or in a group above it",
             name, want->array->path);
     }
     return ZD_DONE;
@@ -108,7 +108,8 @@ static enum zd_next hide(struct zd_coordinate_want *want, const char *path)
 {
     want->is_hidden = true;
     want->wait.status = zd_fail(&want->wait.err, ZD_NOT_FOUND,
-        "the coordinate of dimension '%.100s' may be at '%.200s', which must not be read",
+        "the coordinate of dimension '%.100s' may be at '%.200s', but the credential may not read "
+        "that path",
         name_of(want), path);
     return ZD_DONE;
 }

@@ -308,7 +308,7 @@ static struct zd_dataset *renew(
     if (open_dataset(server, config, &opened, &err) != ZD_OK || opened == NULL) {
         reload->n_failed++;
         zd_log(&server->log, ZD_LOG_ERROR, "reload: dataset '%s' %s: %s", config->name,
-            old == NULL ? "is left out" : "stays as it was", err.text);
+            old == NULL ? "is not served" : "stays unchanged", err.text);
         return zd_dataset_ref(old);
     }
     reload->n_opened += opened->store != NULL;
@@ -416,7 +416,7 @@ static void replace(struct zd_dataset *old)
     if (opened->store == NULL) {
         log_unavailable(opened);
     } else {
-        zd_log(&old->server->log, ZD_LOG_INFO, "dataset '%s': opened what is at %s now",
+        zd_log(&old->server->log, ZD_LOG_INFO, "dataset '%s': opened again, because %s changed",
             opened->config.name, opened->config.location);
     }
     retire(old);

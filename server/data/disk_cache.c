@@ -21,13 +21,14 @@ enum zd_status zd_disk_cache_judge(const struct zd_settings *settings, struct zd
     }
     if (!has_path) {
         return zd_fail(err, ZD_INVALID,
-            "cache.disk_bytes is %llu, but cache.disk_path names no directory: set both, or none",
+            "cache.disk_bytes is %llu, but cache.disk_path names no directory: set both, or "
+            "neither",
             bytes);
     }
     if (bytes < ZD_DISK_TIER_BYTES_MIN) {
         return zd_fail(err, ZD_INVALID,
-            "cache.disk_path is '%.200s', but cache.disk_bytes is %llu: expected how many bytes of "
-            "the disk may be used, 1MiB at least",
+            "cache.disk_path is '%.200s', but cache.disk_bytes is %llu: set it to the bytes of "
+            "disk space to use, at least 1MiB",
             settings->cache_disk_path, bytes);
     }
     const enum zd_status status = zd_disk_files_judge(settings->cache_disk_path, err);

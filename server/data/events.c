@@ -262,8 +262,9 @@ static void arm(const struct zd_events *events)
 static enum zd_status fail_share(
     uint64_t n_max, const char *whose, const char *setting, struct zd_error *err)
 {
-    const enum zd_status status = zd_fail(err, ZD_AGAIN,
-        "%llu streams of events are read%s already: %s", (unsigned long long)n_max, whose, setting);
+    const enum zd_status status =
+        zd_fail(err, ZD_AGAIN, "%llu event streams are already open%s; the setting %s limits them",
+            (unsigned long long)n_max, whose, setting);
     zd_fact_limit(err, n_max, n_max + 1);
     return status;
 }
@@ -284,7 +285,7 @@ static enum zd_status judge_share(
     }
     return n_max == 0 || n < n_max
                ? ZD_OK
-               : fail_share(n_max, " by this address", "events.address_readers", err);
+               : fail_share(n_max, " from this address", "events.address_readers", err);
 }
 
 /* A key for this run of the server. */
@@ -362,11 +363,11 @@ enum zd_next zd_events_read(struct zd_events_reader *reader, size_t len_max, str
     struct zd_error *err = &reader->wait.err;
     const size_t len = text->len;
     if (events->has_ended) {
-        reader->wait.status = zd_fail(err, ZD_CANCELLED, "no more events will come");
+        reader->wait.status = zd_fail(err, ZD_CANCELLED, "the event stream ends");
         return ZD_NEXT;
     }
     if (!is_in_window(events, reader->next)) {
-        reader->wait.status = zd_fail(err, ZD_TOO_LARGE, "the client reads too slowly");
+        reader->wait.status = zd_fail(err, ZD_TOO_LARGE, "the client read too slowly");
         return ZD_NEXT;
     }
     add_events(reader, len_max, text);

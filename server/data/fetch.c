@@ -83,7 +83,7 @@ static enum zd_status keep(struct zd_fetch *fetch, struct zd_error *err)
         const uint64_t bytes = fetch->kept_bytes + (data == NULL ? 0 : data->cap);
         if (bytes > fetch->kept_max) {
             return zd_fail_limit(err, fetch->kept_max, bytes,
-                "a row of chunks of %s has more than %llu bytes: ask for fewer chunks of a row",
+                "one row of chunks of %s has more than %llu bytes: request fewer chunks per row",
                 fetch->node->meta->dtype.name, (unsigned long long)fetch->kept_max);
         }
         if (data != NULL) {
@@ -101,7 +101,7 @@ enum zd_status zd_fetch_init(struct zd_fetch *fetch, struct zd_gather gather, st
     if (n_part > fetch->n_room || fetch->want == NULL) {
         struct zd_chunk_want *want = zd_alloc(n_part * sizeof *want);
         if (want == NULL) {
-            return zd_fail(err, ZD_NO_MEMORY, "no memory to want %u chunks", n_part);
+            return zd_fail(err, ZD_NO_MEMORY, "no memory to request %u chunks", n_part);
         }
         zd_free(fetch->want);
         fetch->want = want;

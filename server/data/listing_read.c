@@ -87,9 +87,9 @@ static enum zd_next step_parse(struct zd_listing_read_load *load)
         if (load->status == ZD_OK && read->op.status != ZD_OK) {
             load->err = read->op.err;
             /* It was there: another process has removed it. */
-            load->status = read->op.status != ZD_NOT_FOUND
-                               ? read->op.status
-                               : zd_fail(&load->err, ZD_PRECONDITION, "%s is gone", read->key);
+            load->status = read->op.status != ZD_NOT_FOUND ? read->op.status
+                                                           : zd_fail(&load->err, ZD_PRECONDITION,
+                                                                 "%s no longer exists", read->key);
         }
     }
     load->step = step_parsed;

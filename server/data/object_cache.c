@@ -406,8 +406,8 @@ enum zd_status zd_object_key_of(const struct zd_node *node, uint32_t level, cons
     const enum zd_status status =
         node->meta->dialect->chunk_key(node->meta, node->path, object_index, &key);
     if (status != ZD_OK) {
-        return zd_fail(err, status, "%s: the key of a chunk has more than %d bytes", node->path,
-            ZD_KEY_BYTES_MAX);
+        return zd_fail(
+            err, status, "%s: the key of the chunk exceeds %d bytes", node->path, ZD_KEY_BYTES_MAX);
     }
     memcpy(ret_key, key.at, key.len + 1);
     return ZD_OK;

@@ -93,7 +93,7 @@ static enum zd_next step_have(struct index_load *load)
     }
     if (load->range.wait.status == ZD_NOT_FOUND) {
         load->flight.status =
-            zd_fail(&load->flight.err, ZD_PRECONDITION, "%s: it was erased", load->key);
+            zd_fail(&load->flight.err, ZD_PRECONDITION, "%s: the object was erased", load->key);
         return ZD_DONE;
     }
     if (load->range.wait.status != ZD_OK) {
@@ -399,8 +399,8 @@ bool zd_shards_retry(struct zd_place_want *want)
     want->gone = want->stat.generation;
     if (want->n_retries == ZD_RESTARTS_MAX) {
         want->wait.status = zd_fail(&want->wait.err, ZD_STORE,
-            "chunk %s: the object was replaced while it was read, %d times in a row", want->key,
-            ZD_RESTARTS_MAX + 1);
+            "chunk %s: gave up after %d attempts, because writers replaced the object during each",
+            want->key, ZD_RESTARTS_MAX + 1);
         return false;
     }
     want->n_retries++;

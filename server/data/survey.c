@@ -19,7 +19,7 @@ enum zd_status zd_survey_init(struct zd_survey *survey, struct zd_machine *machi
     survey->want = zd_alloc_zero(survey->n_want, sizeof *survey->want);
     survey->object = zd_alloc_zero(survey->n_want, sizeof *survey->object);
     if (survey->want == NULL || survey->object == NULL) {
-        return zd_fail(err, ZD_NO_MEMORY, "no memory to ask for %u stored objects", survey->n_want);
+        return zd_fail(err, ZD_NO_MEMORY, "no memory to look up %u stored objects", survey->n_want);
     }
     return ZD_OK;
 }

@@ -216,7 +216,7 @@ enum zd_next zd_bounds_want(struct zd_bounds_want *want)
     bool is_new = false;
     struct bounds_work *work = claim_work(want->node, &is_new);
     if (work == NULL) {
-        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory to widen the bounds of an array");
+        err.status = zd_fail(&err, ZD_NO_MEMORY, "no memory to change the bounds of an array");
         answer(want, err.status, &err);
         return ZD_NEXT;
     }

@@ -216,7 +216,7 @@ static enum zd_change_outcome give_up_listings(struct zd_change *change)
         return ZD_CHANGE_UNDO;
     }
     change->err.status = zd_fail(&change->err, change->err.status,
-        "\"%.100s\" is changed, but consolidated metadata above it is out of date: %.200s",
+        "\"%.100s\" was changed, but consolidated metadata above it is out of date: %.200s",
         change->path, err.text);
     zd_log(&change->dataset->server->log, ZD_LOG_WARNING, "dataset '%s': %s",
         change->dataset->config.name, change->err.text);
@@ -328,7 +328,7 @@ static bool is_given_up(struct zd_change *change)
         return false;
     }
     change->err.status = zd_fail(&change->err, ZD_CANCELLED,
-        "the change was withdrawn: its client left, or its time was over");
+        "the change was cancelled: the client disconnected, or the time limit passed");
     return true;
 }
 
@@ -392,7 +392,7 @@ static enum zd_status refuse_long_path(
     const bool is_put = input->kind == ZD_METADATA_PUT;
     want->code = is_put ? "bad_path" : NULL;
     return zd_fail(&want->wait.err, is_put ? ZD_INVALID : ZD_NOT_FOUND,
-        "no key of a store is as long as the path \"%.200s\"...", input->place);
+        "the path is longer than any key of a store: \"%.200s\"...", input->place);
 }
 
 enum zd_next zd_metadata_want(struct zd_dataset *dataset, const struct zd_metadata_input *input,

@@ -205,7 +205,7 @@ enum zd_change_outcome zd_change_erase_restored(struct zd_change *change)
     if (undo->n_lost > 0) {
         const struct zd_error first = change->err;
         change->err.status = zd_fail(&change->err, first.status,
-            "%.300s; of the documents that were erased before %u could not be put back: %.150s",
+            "%.300s; rollback incomplete: %u erased documents could not be restored: %.150s",
             first.text, undo->n_lost, undo->lost_err.text);
         return lose(change, change->kept.has_lost_last ? ZD_VERDICT_LOST : ZD_VERDICT_FAILED);
     }
@@ -402,7 +402,8 @@ enum zd_change_outcome zd_change_erase_give_back(struct zd_change *change)
     }
     const struct zd_error err = change->err;
     change->err.status = zd_fail(&change->err, err.status,
-        "\"%.100s\" is erased, and the new document is not stored: %.300s", change->path, err.text);
+        "\"%.100s\" was erased, but the new document was not stored: %.300s", change->path,
+        err.text);
     return lose(change, ZD_VERDICT_LOST);
 }
 
@@ -491,7 +492,8 @@ static enum zd_change_outcome go_back(struct zd_change *change)
     change->undo.was_unlocked = true;
     change->code = wait->status == ZD_INVALID ? "not_empty" : NULL;
     change->err.status = zd_fail(&change->err, wait->status,
-        "\"%.100s\": what is below it could not be erased: %.300s", change->path, wait->err.text);
+        "\"%.100s\": the objects below it could not be erased: %.300s", change->path,
+        wait->err.text);
     return ZD_CHANGE_GIVE_BACK;
 }
 
@@ -511,11 +513,11 @@ enum zd_change_outcome zd_change_erase_rest_end(struct zd_change *change)
         return ZD_CHANGE_NEXT;
     }
     return ZD_CHANGE_FAIL(change, purge->wait.status,
-        "\"%.100s\" is %s, but %llu keys below it could not be erased: %.200s%s", change->path,
+        "\"%.100s\" was %s, but %llu keys below it could not be erased: %.200s%s", change->path,
         zd_change_is_erasure(change) ? "erased" : "changed", (unsigned long long)purge->n_failed,
         purge->wait.err.text,
         zd_change_is_erasure(change)
-            ? "; a group stored there and erased with recursive=1 takes them along"
+            ? "; to erase them, store a group there and delete it with recursive=1"
             : "");
 }
 

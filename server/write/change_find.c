@@ -118,14 +118,14 @@ static enum zd_change_outcome check_dialects(struct zd_change *change)
     const struct zd_node *read_only = find_read_only(change);
     if (read_only != NULL) {
         return ZD_CHANGE_FAIL(change, ZD_READ_ONLY,
-            "\"%.200s\" is of the dialect %s, which is read-only", read_only->path,
+            "\"%.200s\" has the dialect %s, which is read-only", read_only->path,
             read_only->meta->dialect->name);
     }
     const struct zd_node *target = zd_change_target(change)->node;
     if (change->input.kind == ZD_METADATA_CONSOLIDATE &&
         target->meta->dialect->change_listing == NULL) {
         return ZD_CHANGE_FAIL(change, ZD_READ_ONLY,
-            "\"%.200s\" is of the dialect %s, whose consolidated metadata is not written",
+            "\"%.200s\" has the dialect %s, whose consolidated metadata cannot be written",
             target->path, target->meta->dialect->name);
     }
     if (hides_others(change)) {
@@ -201,8 +201,9 @@ static enum zd_change_outcome check_makes(struct zd_change *change)
         if (place->node == NULL && !may_make(change, place->path)) {
             change->parent_is_denied = true;
             change->parent_len = strlen(place->path);
-            return ZD_CHANGE_FAIL(
-                change, ZD_INVALID, "the missing parent \"%.200s\" may not be made", place->path);
+            return ZD_CHANGE_FAIL(change, ZD_INVALID,
+                "the missing parent \"%.200s\" cannot be created with this credential",
+                place->path);
         }
     }
     return ZD_CHANGE_NEXT;
@@ -578,8 +579,8 @@ static enum zd_change_outcome judge_erasure(struct zd_change *change)
     }
     change->code = "not_empty";
     return ZD_CHANGE_FAIL(change, ZD_INVALID,
-        "\"%.200s\" has %llu entries below it; recursive=1 erases it with everything below it",
-        change->path, (unsigned long long)change->n_children);
+        "\"%.200s\" has %llu entries below it; recursive=1 deletes them as well", change->path,
+        (unsigned long long)change->n_children);
 }
 
 /* By the keys below that were seen, here or on the way to erase them. */
@@ -606,13 +607,13 @@ enum zd_change_outcome zd_change_look_end(struct zd_change *change)
     if (has_seen(change, ZD_CHANGE_SEEN_FILE) && change->input.erases_chunks &&
         may_orphan(change)) {
         return refuse_place(change, "not_empty",
-            "has files below it that are no chunks of it, and erase_chunks=1 erases none of those: "
-            "erase them first");
+            "has files below it that are not its chunks, and erase_chunks=1 keeps them: delete "
+            "them first");
     }
     if (orphans_chunks(change)) {
         return refuse_place(change, "chunks_exist",
             change->key == NULL
-                ? "has chunks that the document would orphan; erase_chunks=1 erases them"
+                ? "has stored chunks the new document could not read; erase_chunks=1 deletes them"
                 : "has stored chunks the new document could not read; delete them first");
     }
     return ZD_CHANGE_NEXT;

@@ -189,7 +189,8 @@ static enum zd_status translate(struct zd_change *change)
     ZD_AUTO(zd_meta) made = NULL;
     if (zd_meta_is_refused(change->meta)) {
         zd_faults_add(faults, ZD_FAULT_INVALID, "not_in_dialect", NULL, &document, NULL, NULL,
-            "the dialect %s cannot say what this server does not know", change->dialect->name);
+            "the dialect %s cannot express members that this server does not know",
+            change->dialect->name);
         return ZD_OK;
     }
     ZD_TRY(render(change));

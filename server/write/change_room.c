@@ -59,7 +59,7 @@ enum zd_change_outcome zd_change_room(struct zd_change *change)
     zd_allowance_release(room);
     room->wait = zd_gather_wait(&change->gather);
     const enum zd_next next = zd_allowance_want(&change->dataset->server->changes, bytes,
-        "changing a document with its consolidated metadata, and that above it,", room);
+        "changing a document and the consolidated metadata in and above it", room);
     if (next == ZD_WAIT) {
         zd_lock_release(&change->metadata_lock);
     }

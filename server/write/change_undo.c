@@ -468,7 +468,7 @@ static enum zd_change_outcome end_with_loss(struct zd_change *change)
     const struct zd_error first = change->err;
     change->verdict = change->kept.has_lost_last ? ZD_VERDICT_LOST : change->verdict;
     change->err.status = zd_fail(&change->err, first.status,
-        "%.250s; what was changed before could not all be put back (%u): %.150s", first.text,
+        "%.250s; rollback incomplete: %u objects were not restored: %.150s", first.text,
         change->undo.n_lost, change->undo.lost_err.text);
     zd_log(&change->dataset->server->log, ZD_LOG_WARNING, "dataset '%s': %s",
         change->dataset->config.name, change->err.text);

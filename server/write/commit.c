@@ -190,7 +190,7 @@ static enum outcome conflict(struct zd_commit *commit)
     commit->code = "shape_mismatch";
     if (commit->before == NULL) {
         commit->wait.status =
-            zd_fail(err, ZD_PRECONDITION, "the array has changed since the slice began to arrive");
+            zd_fail(err, ZD_PRECONDITION, "the array changed while the slice arrived");
         return FAILED;
     }
     const uint64_t *shape = commit->before->meta->grid.shape;
@@ -199,8 +199,8 @@ static enum outcome conflict(struct zd_commit *commit)
         dim++;
     }
     commit->wait.status = zd_fail(err, ZD_PRECONDITION,
-        "the array has changed while elements were appended to it: dimension %u had length %llu",
-        dim, (unsigned long long)shape[dim]);
+        "the array changed while elements were appended to it: dimension %u had length %llu", dim,
+        (unsigned long long)shape[dim]);
     zd_fact_dim(err, dim);
     return FAILED;
 }
@@ -394,8 +394,8 @@ static enum outcome commit_objects(struct zd_commit *commit)
 {
     if (commit->is_withdrawn && commit->set.pass[ZD_EDIT_COMMIT].n_begun == 0) {
         struct zd_error err = {0};
-        const enum zd_status status = zd_fail(
-            &err, ZD_CANCELLED, "the change was withdrawn: its client left, or its time was over");
+        const enum zd_status status = zd_fail(&err, ZD_CANCELLED,
+            "the change was cancelled: the client disconnected, or the time limit passed");
         return fail(commit, status, NULL, &err);
     }
     const enum outcome outcome = go_through(commit, ZD_EDIT_COMMIT);
@@ -427,8 +427,7 @@ static void report_remains(
     }
     commit->code = NULL;
     wait->err.status = zd_fail(&wait->err, wait->status,
-        "%.150s; %llu of %llu stored objects hold what was written and could not be put back "
-        "(%.100s): %s",
+        "%.150s; rollback incomplete: %llu of %llu stored objects keep the new data (%.100s): %s",
         first.text, (unsigned long long)n, (unsigned long long)commit->set.n, why->text, keys);
     zd_log(&dataset_of(commit)->server->log, ZD_LOG_WARNING, "dataset '%s': %s",
         dataset_of(commit)->config.name, wait->err.text);
@@ -535,8 +534,8 @@ void zd_commit_withdraw(struct zd_commit *commit)
     if (commit->place.state == OBJECTS && !set->is_staged && want != NULL && want->load != NULL &&
         zd_edit_give_up(want)) {
         struct zd_error err = {0};
-        const enum zd_status status = zd_fail(
-            &err, ZD_CANCELLED, "the change was withdrawn: its client left, or its time was over");
+        const enum zd_status status = zd_fail(&err, ZD_CANCELLED,
+            "the change was cancelled: the client disconnected, or the time limit passed");
         zd_wait_end(&want->wait, status, &err);
     }
 }

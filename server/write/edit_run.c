@@ -327,8 +327,8 @@ static bool drops_withdrawn(struct zd_edit_run *run)
     struct zd_error err = {0};
     bool has_dropped = false;
     for (struct zd_edit_load *load; (load = first_withdrawn(run)) != NULL; has_dropped = true) {
-        const enum zd_status status = zd_fail(
-            &err, ZD_CANCELLED, "the change was withdrawn: its client left, or its time was over");
+        const enum zd_status status = zd_fail(&err, ZD_CANCELLED,
+            "the change was cancelled: the client disconnected, or the time limit passed");
         end_load(run, load, status, &err);
     }
     return has_dropped;

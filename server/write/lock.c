@@ -136,7 +136,7 @@ static void give_up(struct zd_deadline *deadline)
     const struct zd_lock_place *place = claim->place;
     struct zd_wait *wait = ZD_TAKE(claim->wait);
     wait->status = zd_fail(&wait->err, ZD_AGAIN,
-        "\"%.256s\" is busy: others have been changing it for %llu ms", place->path,
+        "\"%.256s\" is busy: other writers have been changing it for %llu ms", place->path,
         (unsigned long long)place->locks->waiting.after_ms);
     zd_list_remove(&wait->link);
     zd_lock_release_kept(claim);

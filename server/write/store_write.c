@@ -244,8 +244,8 @@ static enum zd_next begin_load(
     want->load = NULL;
     want->stat = (struct zd_stat){0};
     if (strnlen(key, ZD_KEY_BYTES_MAX + 1) > ZD_KEY_BYTES_MAX) {
-        want->wait.status = zd_fail(&want->wait.err, ZD_INVALID,
-            "no store has a key of more than %d bytes", ZD_KEY_BYTES_MAX);
+        want->wait.status = zd_fail(
+            &want->wait.err, ZD_INVALID, "the key exceeds the limit of %d bytes", ZD_KEY_BYTES_MAX);
         return ZD_NEXT;
     }
     struct write_load *load = new_load(dataset, key, want);

@@ -193,7 +193,7 @@ def test_the_directory_is_private_and_bounded_and_names_nobody(origin, start, tm
     ({"disk_path": "/nowhere/at/all", "disk_bytes": "8MiB"}, "there is no such directory"),
     ({"disk_path": "/etc/passwd", "disk_bytes": "8MiB"}, "not a directory"),
     ({"disk_path": "/tmp"}, "cache.disk_bytes is 0"),
-    ({"disk_path": "/tmp", "disk_bytes": 4096}, "1MiB at least"),
+    ({"disk_path": "/tmp", "disk_bytes": 4096}, "at least 1MiB"),
     ({"disk_bytes": "8MiB"}, "cache.disk_path names no directory"),
 ])
 @pytest.mark.parametrize("more", [[], ["--check-config"]])

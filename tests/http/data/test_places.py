@@ -241,7 +241,7 @@ def test_a_change_that_fails_half_way_is_undone_in_the_old_directory(serve, plac
             place.rename(tmp_path / "before")
         answer = changing.result(DEADLINE_S)
     assert answer.status == 503, answer
-    assert "put back" not in answer.json()["detail"]
+    assert "rollback incomplete" not in answer.json()["detail"]
     assert contents(tmp_path / "before") == before
 
 

@@ -463,7 +463,7 @@ def test_an_outcome_that_nobody_can_know_is_said_to_be_unknown(root, name):
         server = impatient(root, request_ms, "--set", "http.commit_ms=100")
         with server.faulting("rename.wait"):
             answer = ask(server, WRITES[name])
-            n_begun += "outcome unknown" in answer.json()["detail"]
+            n_begun += "outcome is unknown" in answer.json()["detail"]
             assert (answer.status, answer.code) == (504, "store_timeout") or (n_begun == 0 and answer.status in (503, 504)), answer
         server.stop()
         request_ms *= 4
@@ -541,7 +541,7 @@ def test_an_error_names_the_node_once(faulty, name):
         details.append(answer.json()["detail"])
         twice = re.search(r'("[^"]*": ).*\1', details[-1])
         assert twice is None, details[-1]
-    assert any("put back" in detail for detail in details), details
+    assert any("rollback incomplete" in detail for detail in details), details
 
 
 def test_a_file_longer_than_the_process_may_write_is_refused(serve, tmp_path):
