@@ -60,7 +60,7 @@ enum zd_status zd_chunk_params_check_decoded(const struct zd_meta *meta, struct 
 {
     return zd_dtype_is_variable(&meta->dtype)
                ? zd_fail(err, ZD_UNSUPPORTED,
-                     "chunks of %s have no decoded form: slices give their elements as json or csv",
+                     "chunks of %s have no decoded form: request a slice with format=json or csv",
                      meta->dtype.name)
                : ZD_OK;
 }

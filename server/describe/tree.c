@@ -176,7 +176,7 @@ static ZD_RESULT show_entry(
     const struct zd_tree_ask *ask = &tree->ask;
     if (tree->n_shown++ == ask->limit) {
         return zd_fail_limit(err, ask->limit, tree->n_shown,
-            "format=%s is not paged, and the nodes are more than the limit",
+            "format=%s has no pages, and the listing exceeds the limit of nodes",
             zd_tree_document_name(ask->format));
     }
     if (strcmp(row->path, ask->path) == 0) {
@@ -426,7 +426,7 @@ static ZD_RESULT count(struct zd_tree *tree, struct zd_error *err)
     }
     const enum zd_status status = zd_fail(err, is_long ? ZD_TOO_LARGE : text->status,
         "the listing exceeds %llu bytes; request %s", (unsigned long long)most,
-        is_document ? "groups below this one" : "pages with limit=");
+        is_document ? "a group below this one" : "pages with limit=");
     zd_fact_limit(err, most, most);
     return status;
 }

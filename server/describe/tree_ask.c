@@ -44,7 +44,7 @@ static ZD_RESULT judge_ask(
     const struct zd_params *params, const struct zd_tree_ask *ask, struct zd_error *err)
 {
     if (ask->check && ask->after != NULL) {
-        return zd_fail(err, ZD_INVALID, "check=1 goes with the first page only, not with cursor");
+        return zd_fail(err, ZD_INVALID, "check=1 cannot be combined with cursor");
     }
     if (ask->format == ZD_TREE_JSON) {
         return ZD_OK;
@@ -54,7 +54,7 @@ static ZD_RESULT judge_ask(
         struct zd_span value;
         if (zd_params_find(params, senseless[i], &value)) {
             return zd_fail_name(err, senseless[i],
-                "format=%s is one whole document: %s does not go with it",
+                "format=%s returns one whole document and cannot be combined with %s",
                 zd_tree_document_name(ask->format), senseless[i]);
         }
     }

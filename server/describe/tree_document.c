@@ -39,7 +39,7 @@ static ZD_RESULT leave_out(
     (void)snprintf(at.text, sizeof at.text, "%s", why->facts.pointer);
     document->n_left_out++;
     zd_faults_add(&document->left_out, ZD_FAULT_WARNING, "left_out", path, &at, NULL, NULL,
-        "left out: %s", why->text);
+        "omitted: %s", why->text);
     return document->left_out.out_of_memory ? ZD_NO_MEMORY : ZD_OK;
 }
 

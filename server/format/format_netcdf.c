@@ -154,7 +154,7 @@ static enum zd_status check_records(const struct netcdf *netcdf, struct zd_error
     }
     return n <= 1 ? ZD_OK
                   : zd_fail(err, ZD_UNSUPPORTED,
-                        "a netCDF file has one dimension of length 0 at most, the answer has %u",
+                        "a netCDF file has at most one dimension of length 0; the answer has %u",
                         (unsigned)n);
 }
 

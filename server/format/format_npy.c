@@ -170,14 +170,14 @@ static enum zd_status read_fields(struct head *head, struct zd_error *err)
         const char c = (char)(head->scan.at < head->scan.end ? *head->scan.at : '\0');
         const bool is_other = *descr == '<' && c == '>';
         if (c != *descr && !is_other) {
-            return bad(head, "the fields of the array, as Zarr-Dtype has them", err);
+            return bad(head, "the fields of the array, as in the header Zarr-Dtype", err);
         }
         is_big = is_big || is_other;
         is_little = is_little || (c == '<' && !is_other);
         head->scan.at++;
     }
     if (is_big && is_little) {
-        return bad(head, "fields of one byte order", err);
+        return bad(head, "the same byte order for all fields", err);
     }
     head->to->is_swapped = is_big;
     return ZD_OK;
@@ -199,7 +199,7 @@ static enum zd_status read_descr(struct head *head, struct zd_error *err)
     const struct zd_span type = {.ptr = found.ptr + has_order, .len = found.len - has_order};
     if (!zd_span_is(type, wanted + 1)) {
         const enum zd_status failed = zd_fail(err, ZD_INVALID,
-            "the npy file has elements of type %.*s, the array has %s (%s)", (int)found.len,
+            "the npy file has elements of type %.*s, but the array has %s (%s)", (int)found.len,
             (const char *)found.ptr, wanted, head->dtype->name);
         zd_fact_expected(err, "%s", wanted);
         zd_fact_found(err, "%.*s", (int)found.len, (const char *)found.ptr);
@@ -251,7 +251,7 @@ static enum zd_status read_member(struct head *head, struct zd_error *err)
         {"fortran_order", FORTRAN, read_fortran},
         {"shape", SHAPE, read_shape},
     };
-    static const char what[] = "'descr', 'fortran_order' or 'shape', each once";
+    static const char what[] = "'descr', 'fortran_order' and 'shape', each once";
     struct zd_span name = {0};
     ZD_TRY(read_string(head, LETTERS, what, &name, err));
     for (size_t i = 0; i < ZD_COUNT_OF(members); i++) {

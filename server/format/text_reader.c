@@ -86,7 +86,7 @@ static enum zd_status bad(
     const struct zd_text_reader *reader, const char *expected, uint8_t found, struct zd_error *err)
 {
     const bool is_plain = found > ' ' && found < 0x7f;
-    const enum zd_status failed = zd_fail(err, ZD_INVALID, "the body, byte %llu: expected %s",
+    const enum zd_status failed = zd_fail(err, ZD_INVALID, "the body at byte %llu: expected %s",
         (unsigned long long)reader->position, expected);
     add_place(reader, err);
     zd_fact_expected(err, "%s", expected);
@@ -100,7 +100,7 @@ static enum zd_status bad_length(
     const unsigned long long expected = reader->shape[dim];
     const unsigned long long found = reader->n_items[dim];
     const enum zd_status failed = zd_fail(err, ZD_INVALID,
-        "a list of dimension %u of the body has %s%llu items, expected %llu", dim,
+        "a list of dimension %u in the body has %s%llu items, expected %llu", dim,
         is_longer ? "more than " : "", found, expected);
     add_place(reader, err);
     zd_fact_dim(err, dim);
@@ -261,8 +261,8 @@ static enum zd_status contradicts(const struct zd_text_reader *reader, const cha
     zd_emit_init(&emit, &found, false);
     zd_emit_json(&emit, said);
     const char *what = found.status == ZD_OK ? found.at : zd_json_type_name(said);
-    const enum zd_status failed = zd_fail(
-        err, ZD_INVALID, "the body says %s %s, but its data must have %s", member, what, expected);
+    const enum zd_status failed = zd_fail(err, ZD_INVALID,
+        "the body states %s %s, but its data must have %s", member, what, expected);
     zd_fact_pointer(err, member);
     zd_fact_position(err, reader->position);
     zd_fact_expected(err, "%s", expected);
@@ -375,7 +375,7 @@ static enum zd_status end_member(struct zd_text_reader *reader, struct zd_error 
     const enum zd_status status = zd_json_parse(zd_text_span(&reader->token), &limits, &json, err);
     if (status == ZD_TOO_LARGE) {
         const uint8_t last = (uint8_t)reader->token.at[reader->token.len - 1];
-        return bad(reader, "a member with fewer nested levels", last, err);
+        return bad(reader, "a member with fewer levels of nesting", last, err);
     }
     ZD_TRY(status);
     ZD_AUTO(zd_json) said = json;

@@ -124,7 +124,7 @@ static enum zd_status read_tile(
     ask->has_tile = zd_params_find(params, "tile", &value);
     if (!ask->has_tile) {
         return zd_params_find(params, "tile_size", &value)
-                   ? zd_fail_name(err, "tile_size", "tile_size is for tiles: it needs tile=z,y,x")
+                   ? zd_fail_name(err, "tile_size", "tile_size requires tile=z,y,x")
                    : ZD_OK;
     }
     struct zd_scan scan = zd_scan_of(value);

@@ -33,7 +33,8 @@ enum zd_status zd_picture_plan_query(
     ZD_TRY(zd_picture_params_query(&picture->read.task.req->params, &picture->ask, &rest, err));
     ZD_TRY(zd_slice_params_query(slice, &rest, ret_code, err));
     if (picture->ask.has_tile && slice->has_level) {
-        return zd_fail_name(err, "level", "level and tile cannot be combined: z is the level");
+        return zd_fail_name(
+            err, "level", "level and tile cannot be combined: z of tile is the level");
     }
     if (!zd_multiscale_has(picture->read.node->meta) || slice->has_level) {
         return ZD_OK;
@@ -78,9 +79,10 @@ static enum zd_status check_no_map(const struct zd_picture_params *ask, struct z
                        : ask->has_stretch       ? "stretch"
                        : ask->has_missing_color ? "nan"
                                                 : NULL;
-    return name == NULL ? ZD_OK
-                        : zd_fail_name(err, name,
-                              "the elements are colours (RGB or RGBA): %s does not apply", name);
+    return name == NULL
+               ? ZD_OK
+               : zd_fail_name(err, name,
+                     "%s does not apply, because the elements are colours (RGB or RGBA)", name);
 }
 
 static enum zd_status check_kind(
@@ -92,22 +94,23 @@ static enum zd_status check_kind(
     const uint32_t rank = zd_selection_shape(&picture->read.asked, shape);
     if (!zd_dtype_is_ordered(dtype)) {
         *ret_code = "unsupported_data_type";
-        return zd_fail(err, ZD_UNSUPPORTED, "there are no pictures of %s", dtype->name);
+        return zd_fail(err, ZD_UNSUPPORTED, "images are not available for %s", dtype->name);
     }
     raster->dtype = *dtype;
     raster->n_channels = is_rgb(dtype, shape, rank) ? (uint32_t)shape[2] : 1;
     *ret_code = "bad_slice";
     if (rank != 2 && raster->n_channels == 1) {
         const enum zd_status status = zd_fail(err, ZD_INVALID,
-            "a picture shows two dimensions; the selection has %u: give an index for each other "
-            "one, such as slice=0,:,:",
+            "an image shows two dimensions; the selection has %u: give an index for each other "
+            "dimension, such as slice=0,:,:",
             rank);
-        zd_fact_expected(err, "2 dimensions, or 3 of uint8 and the last of length 3 or 4");
+        zd_fact_expected(
+            err, "2 dimensions, or 3 dimensions of uint8 with a last length of 3 or 4");
         zd_fact_found(err, "%u dimensions", rank);
         return status;
     }
     if (shape[0] == 0 || shape[1] == 0) {
-        return zd_fail(err, ZD_INVALID, "the selection is empty: there is nothing to show");
+        return zd_fail(err, ZD_INVALID, "the selection is empty: select at least one element");
     }
     *ret_code = "bad_parameter";
     return raster->n_channels == 1 ? ZD_OK : check_no_map(&picture->ask, err);
@@ -158,8 +161,8 @@ static uint64_t count_levels(uint64_t height, uint64_t width)
 static enum zd_status bad_tile(uint64_t index, uint64_t n, const char *what, struct zd_error *err)
 {
     const enum zd_status status =
-        zd_fail(err, ZD_OUT_OF_BOUNDS, "tile: there is no %s %llu; there are %llu of them", what,
-            (unsigned long long)index, (unsigned long long)n);
+        zd_fail(err, ZD_OUT_OF_BOUNDS, "tile: %s %llu does not exist; the number of them is %llu",
+            what, (unsigned long long)index, (unsigned long long)n);
     zd_fact_index(err, (int64_t)zd_min_u64(index, INT64_MAX));
     zd_fact_size(err, n);
     return status;
@@ -222,7 +225,7 @@ static enum zd_status check_pixels(
     uint64_t n;
     const bool is_more = ckd_mul(&n, width, height) || n > most;
     return is_more ? zd_fail_limit(err, most, pixels_of(height, width, 1),
-                         "the picture has %llux%llu pixels; limits.image_pixels is %llu",
+                         "the image has %llux%llu pixels; limits.image_pixels is %llu",
                          (unsigned long long)width, (unsigned long long)height,
                          (unsigned long long)most)
                    : ZD_OK;
@@ -250,7 +253,7 @@ static enum zd_status set_scales(struct zd_picture *picture, struct zd_error *er
     if (zd_scale_to(height, ask->height, &raster->y) != ZD_OK ||
         zd_scale_to(width, ask->width, &raster->x) != ZD_OK) {
         return zd_fail_limit(err, UINT32_MAX, zd_max_u64(height, width),
-            "the selection is too long for size: leave it out, or ask for every n-th element "
+            "the selection is too long for size: omit size, or select every n-th element "
             "(slice=::n,::n)");
     }
     return ZD_OK;
@@ -263,8 +266,8 @@ static enum zd_status check_bytes(const struct zd_picture *picture, struct zd_er
     const uint64_t n = zd_slice_view_bytes(&view);
     return n <= most ? ZD_OK
                      : zd_fail_limit(err, most, n,
-                           "the selection has %llu bytes; limits.stats_bytes is %llu: ask for "
-                           "every n-th element (slice=::n,::n), or for less",
+                           "the selection has %llu bytes; limits.stats_bytes is %llu: select every "
+                           "n-th element (slice=::n,::n), or fewer elements",
                            (unsigned long long)n, (unsigned long long)most);
 }
 

@@ -203,7 +203,7 @@ static enum zd_status check_limit(const struct zd_picture *picture, struct zd_er
     const uint64_t n = zd_slice_view_bytes(&view);
     return n <= most ? ZD_OK
                      : zd_fail_limit(err, most, n,
-                           "tiles share the range of the whole array, which has %llu bytes; "
+                           "tiles share the value range of the whole array; it has %llu bytes, but "
                            "limits.stats_bytes is %llu: give vmin and vmax",
                            (unsigned long long)n, (unsigned long long)most);
 }

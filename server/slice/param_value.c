@@ -251,7 +251,7 @@ static struct zd_span entry_of(const struct zd_json *json)
 enum zd_status zd_param_value_arrays(
     struct zd_slice_params *ask, const struct zd_param_value *value, struct zd_error *err)
 {
-    static const char expected[] = "a list of the names of arrays, one at least";
+    static const char expected[] = "a list of at least one array name";
     if (value->json == NULL) {
         ask->n_arrays = add_entries(&ask->arrays, value->text);
         return check_kept(&ask->arrays, value, err);

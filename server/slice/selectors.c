@@ -135,8 +135,8 @@ static enum zd_status fail_index(uint32_t dim, uint64_t n, struct zd_error *err)
 {
     const int64_t index = err == NULL ? 0 : err->facts.index;
     const enum zd_status status = zd_fail(err, ZD_OUT_OF_BOUNDS,
-        "isel: index %lld of dimension %u is out of bounds: it has %llu elements", (long long)index,
-        dim, (unsigned long long)n);
+        "isel: index %lld of dimension %u is out of bounds: the dimension has %llu elements",
+        (long long)index, dim, (unsigned long long)n);
     zd_fact_index(err, index);
     zd_fact_size(err, n);
     return status;
@@ -167,7 +167,7 @@ enum zd_status zd_selectors_apply(const struct zd_selectors *picks, const struct
         struct zd_axis *axis = &selection->axis[picked.dim];
         if (is_picked[picked.dim] || !is_whole(axis, shape[picked.dim])) {
             const enum zd_status status = zd_fail_name(err, name_of(&picks->pick[i]),
-                "dimension %u is selected twice: by %s", picked.dim,
+                "dimension %u is selected twice, by %s", picked.dim,
                 is_picked[picked.dim] ? "isel or sel" : "slice, and by isel or sel");
             zd_fact_dim(err, picked.dim);
             return status;

@@ -453,8 +453,7 @@ bool zd_slice_has_grown(struct zd_slice *slice)
 enum zd_status zd_slice_check_encoded(const struct zd_slice *slice, struct zd_error *err)
 {
     if (slice->encoded == ZD_TOO_LARGE && is_variable(slice)) {
-        return zd_fail(err, ZD_TOO_LARGE,
-            "one element is longer as %s than the %llu bytes that can be sent at once",
+        return zd_fail(err, ZD_TOO_LARGE, "one element as %s exceeds the limit of %llu bytes",
             slice->format->name, (unsigned long long)variable_text_max(slice));
     }
     if (slice->encoded != ZD_OK) {

@@ -29,8 +29,8 @@ enum zd_next zd_slice_append_foresee(
     *change = (struct zd_metadata_want){.wait = zd_machine_wait(machine)};
     memcpy(shape, append->before->meta->grid.shape, sizeof shape);
     if (ckd_add(&shape[append->dim], shape[append->dim], count)) {
-        change->wait.status =
-            zd_fail(&change->wait.err, ZD_TOO_LARGE, "the array would be longer than 2^64");
+        change->wait.status = zd_fail(
+            &change->wait.err, ZD_TOO_LARGE, "the appended array would exceed a length of 2^64");
         return ZD_NEXT;
     }
     return zd_metadata_want_shape(append->before, shape, NULL, change);

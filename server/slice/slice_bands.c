@@ -99,8 +99,8 @@ enum zd_status zd_slice_bands_plan(struct zd_slice_bands *bands, struct zd_error
     const uint64_t limit = settings_of(bands)->limits_write_bytes;
     if (held > limit) {
         return zd_fail_limit(err, limit, held,
-            "writing the slice holds %llu bytes of it, limits.write_bytes is %llu: a row of its "
-            "stored objects, including those it covers partly",
+            "writing the slice needs %llu bytes of memory; limits.write_bytes is %llu: write fewer "
+            "stored objects per row",
             (unsigned long long)held, (unsigned long long)limit);
     }
     return ZD_OK;

@@ -183,8 +183,8 @@ static enum zd_status read_max_size(
     if (n > ask->max_size) {
         *ret_code = "too_large";
         return zd_fail_limit(reading->err, ask->max_size, n,
-            "with one element in each of the last two dimensions there are still %llu elements; "
-            "max_size is %llu",
+            "the answer keeps %llu elements even with one element in each of the last two "
+            "dimensions; max_size is %llu",
             (unsigned long long)n, (unsigned long long)ask->max_size);
     }
     for (uint32_t i = n_dims < 2 ? 0 : n_dims - 2; i < n_dims; i++) {
@@ -242,14 +242,14 @@ static enum zd_status check_together(const struct zd_slice_params *ask, struct z
         return zd_fail_name(err, "max_size", "coarsen and max_size cannot be combined");
     }
     if (ask->has_over && !ask->has_reduce) {
-        return zd_fail_name(err, "over", "over needs reduce");
+        return zd_fail_name(err, "over", "over requires reduce");
     }
     if (ask->has_agg && !ask->has_coarsen && !ask->has_max_size && !ask->is_of_level) {
-        return zd_fail_name(err, "agg", "agg needs coarsen or max_size");
+        return zd_fail_name(err, "agg", "agg requires coarsen or max_size");
     }
     if (ask->has_skipna && !ask->has_reduce && !ask->has_coarsen && !ask->has_max_size &&
         !ask->is_of_level) {
-        return zd_fail_name(err, "skipna", "skipna needs reduce, coarsen or max_size");
+        return zd_fail_name(err, "skipna", "skipna requires reduce, coarsen or max_size");
     }
     return ZD_OK;
 }

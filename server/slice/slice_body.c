@@ -55,8 +55,8 @@ enum zd_status zd_slice_body_check_dtype(
     const struct zd_format *format, const struct zd_dtype *dtype, struct zd_error *err)
 {
     return zd_dtype_is_variable(dtype) && format->read_text == NULL
-               ? zd_fail(err, ZD_UNSUPPORTED, "elements of %s are written as application/json",
-                     dtype->name)
+               ? zd_fail(
+                     err, ZD_UNSUPPORTED, "send elements of %s as application/json", dtype->name)
                : ZD_OK;
 }
 
@@ -142,7 +142,7 @@ static enum zd_status bad_shape(const struct zd_slice_body *body, struct zd_erro
     add_shape(&expected, body->shape, body->rank);
     add_shape(&found, body->head.shape, body->head.rank);
     return zd_fail_expected(err, ZD_INVALID, expected.at, found.at,
-        "the body has shape %s, the slice has %s", found.at, expected.at);
+        "the body has shape %s, but the slice has shape %s", found.at, expected.at);
 }
 
 static bool is_of_one(const struct zd_body_head *head)
@@ -173,7 +173,7 @@ static enum zd_status judge_head(const struct zd_slice_body *body, struct zd_err
     }
     if (head->is_reversed && !has_one_order(head)) {
         return zd_fail_expected(err, ZD_INVALID, "fortran_order False", "True",
-            "the body is in Fortran order: send it in C order");
+            "the body has Fortran order: send it in C order");
     }
     const struct zd_upload *upload = &body->req->upload;
     const uint64_t found = upload->length - head->bytes;
@@ -316,8 +316,8 @@ static enum zd_status measure_bytes(struct zd_slice_body *body, uint32_t dim, st
     const bool fits = step_elements(body, dim, &each);
     if (fits && each == 0) {
         return zd_fail_expected(err, ZD_INVALID, "npy or json", NULL,
-            "raw bytes do not say how much is appended, as another dimension has length 0: send "
-            "npy or json");
+            "the appended length cannot be inferred from raw bytes, because another dimension has "
+            "length 0: send npy or json");
     }
     if (!fits || upload->length % each != 0) {
         const enum zd_status failed =
@@ -369,7 +369,7 @@ static enum zd_status receive_text(struct zd_slice_body *body, size_t max, struc
     }
     if (body->piece_len > max) {
         return zd_fail_limit(err, max, body->piece_len,
-            "appended JSON is held in memory: it exceeds limits.body_bytes (%zu)", max);
+            "appended JSON must fit in memory; it exceeds limits.body_bytes (%zu)", max);
     }
     if (!zd_upload_is_over(&body->req->upload)) {
         want(body, PIECE_BYTES);
@@ -456,11 +456,11 @@ static enum zd_status take_elements(struct zd_slice_body *body, struct zd_error 
     if (find_bad(dtype, from, n) < n) {
         return dtype->kind == ZD_DTYPE_UTF32
                    ? zd_fail_expected(err, ZD_INVALID,
-                         "characters: no surrogates, nothing above U+10FFFF", NULL,
-                         "the body has an element of %s with a code that is no character",
+                         "characters up to U+10FFFF, without surrogates", NULL,
+                         "the body has an element of %s with a code that is not a character",
                          dtype->name)
                    : zd_fail_expected(err, ZD_INVALID, "integers within the range of the type",
-                         NULL, "the body has an integer beyond the range of %s", dtype->name);
+                         NULL, "the body contains an integer outside the range of %s", dtype->name);
     }
     body->n_taken += n;
     return ZD_OK;
@@ -476,7 +476,7 @@ static enum zd_status narrow_piece(
     }
     if (zd_widen_back(body->dtype, body->to + body->got_bytes, body->piece, n) < n) {
         return zd_fail_expected(err, ZD_INVALID, "numbers within the range of the type", NULL,
-            "the body has a number that %s has nothing for", body->dtype->name);
+            "the body contains a number that %s cannot represent", body->dtype->name);
     }
     body->got_bytes += n * body->dtype->bytes;
     body->piece_len -= n * wide->bytes;

@@ -119,8 +119,8 @@ static uint32_t dim_of(const struct items *items, uint64_t item, uint32_t rank)
 static enum zd_status out_of_bounds(uint32_t dim, int64_t index, uint64_t n, struct zd_error *err)
 {
     const enum zd_status status = zd_fail(err, ZD_OUT_OF_BOUNDS,
-        "index %lld of dimension %u is out of bounds: it has %llu elements", (long long)index,
-        (unsigned)dim, (unsigned long long)n);
+        "index %lld of dimension %u is out of bounds: the dimension has %llu elements",
+        (long long)index, (unsigned)dim, (unsigned long long)n);
     zd_fact_dim(err, dim);
     zd_fact_index(err, index);
     zd_fact_size(err, n);
@@ -157,9 +157,9 @@ static enum zd_status apply_points(const struct zd_slice_lists *lists,
 {
     const uint64_t n = lists->n_points;
     if (array->rank == 0 || (n > 0 && lists->points_rank != array->rank)) {
-        const enum zd_status status = zd_fail(err, ZD_INVALID,
-            "the points have %u indices each, but the array has %u dimensions", lists->points_rank,
-            array->rank);
+        const enum zd_status status =
+            zd_fail(err, ZD_INVALID, "each point has %u indices, but the array has %u dimensions",
+                lists->points_rank, array->rank);
         zd_fact_pointer(err, "/points/0");
         return status;
     }

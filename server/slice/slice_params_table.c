@@ -149,7 +149,7 @@ static enum zd_status bad_member(
     ZD_SCOPED_TEXT(names, NAMES_BYTES_MAX);
     const struct zd_foreign_param *usual = zd_foreign_param_find(name, zd_slice_params_of_slices);
     if (usual != NULL) {
-        zd_text_addf(&names, "%s (as in a query: %s)", usual->ours, usual->example);
+        zd_text_addf(&names, "%s (in a query: %s)", usual->ours, usual->example);
         return zd_body_fault(err, value->at.text, names.at, value->json);
     }
     for (size_t i = 0; i < ZD_COUNT_OF(rows); i++) {

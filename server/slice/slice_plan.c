@@ -39,12 +39,12 @@ static void refuse_format(struct zd_request *req, const struct zd_slice_params *
     struct zd_error err = {0};
     ZD_SCOPED_TEXT(lengths, SHAPE_BYTES_MAX);
     zd_format_add_lengths(&lengths, shape, rank);
-    err.status =
-        by_name
-            ? zd_fail(&err, ZD_UNSUPPORTED, "format \"%s\" is not available for %s of shape (%s)%s",
-                  ask->format.at, dtype->name, lengths.at, as_what)
-            : zd_fail(&err, ZD_UNSUPPORTED, "Accept allows no format for %s of shape (%s)%s",
-                  dtype->name, lengths.at, as_what);
+    err.status = by_name ? zd_fail(&err, ZD_UNSUPPORTED,
+                               "format \"%s\" is not available for %s of shape (%s)%s",
+                               ask->format.at, dtype->name, lengths.at, as_what)
+                         : zd_fail(&err, ZD_UNSUPPORTED,
+                               "no format in Accept is available for %s of shape (%s)%s",
+                               dtype->name, lengths.at, as_what);
     const struct zd_problem problem = {.code = "not_acceptable", .err = &err, .allowed = allowed};
     zd_respond_problem(req, &problem);
 }
@@ -117,7 +117,7 @@ static bool check_joined(struct zd_slice *slice)
     if (reads_much || n > most) {
         err.status = zd_fail_limit(&err, most, reads_much ? n_read : n,
             "the %s %llu bytes; limits.%s is %llu",
-            reads_much ? "elements that are selected have" : "answer has",
+            reads_much ? "selected elements have" : "answer has",
             (unsigned long long)(reads_much ? n_read : n),
             reads_much ? "stats_bytes" : "slice_bytes", (unsigned long long)most);
         zd_respond_error(slice->read.task.req, "too_large", &err);

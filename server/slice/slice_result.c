@@ -352,7 +352,7 @@ static void add_part(struct zd_slice_result *result, const struct zd_fetch *fetc
         elements = result->room->data;
     }
     if (!zd_cells_add(&cells, reduce, decodes(result) ? &result->decode : NULL, elements, &cell)) {
-        fail(result, has_two_stages(result) ? 0 : cell, "is made of times outside datetime64[ns]");
+        fail(result, has_two_stages(result) ? 0 : cell, "depends on times outside datetime64[ns]");
         result->is_beyond = true;
     }
 }
@@ -443,7 +443,7 @@ static void join_results(struct zd_slice_result *result)
     for (uint64_t at = 0; at < n_cells; at += LOT) {
         if (!zd_reduce_finish(&result->reduce, at, zd_min_u64(LOT, n_cells - at), n_added,
                 result->fine->data + at * bytes, &place)) {
-            fail(result, 0, "is made of a sum that does not fit its data type");
+            fail(result, 0, "depends on a sum that does not fit its data type");
             return;
         }
     }
@@ -567,8 +567,8 @@ struct zd_json *zd_slice_result_failure(const struct zd_slice_result *result, st
     ZD_AUTO(zd_json) extra = zd_json_new_object();
     zd_format_add_lengths(&place, index, rank);
     err->status = zd_fail(err, ZD_INVALID,
-        "element [%s] of the answer %s (%s): request another type, or select less", place.at,
-        result->failed_why, result->dtype.name);
+        "element [%s] of the answer %s (%s): request another type, or select fewer elements",
+        place.at, result->failed_why, result->dtype.name);
     struct zd_json *list = extra == NULL ? NULL : zd_json_new_array();
     if (list == NULL || zd_json_set(extra, "index", list) != ZD_OK) {
         return NULL;

@@ -145,7 +145,7 @@ static size_t names_at(const struct zd_slice_set *set)
 static enum zd_status bad_name(const char *name, const char *why, struct zd_error *err)
 {
     const enum zd_status status = zd_fail_name(err, "arrays", "arrays: '%.100s' %s", name, why);
-    zd_fact_expected(err, "names of arrays below the group, each once");
+    zd_fact_expected(err, "names of arrays below the group, without repetition");
     zd_fact_found(err, "%.100s", name);
     return status;
 }

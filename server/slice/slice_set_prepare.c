@@ -146,12 +146,11 @@ static struct sum sum_of(const struct zd_slice_set *set)
 static enum zd_status check_limit(
     uint64_t n, uint64_t most, const char *what, const char *setting, struct zd_error *err)
 {
-    return n <= most
-               ? ZD_OK
-               : zd_fail_limit(err, most, n,
-                     "together the arrays have %llu %s; %s is %llu: request fewer arrays, or less "
-                     "of each",
-                     (unsigned long long)n, what, setting, (unsigned long long)most);
+    return n <= most ? ZD_OK
+                     : zd_fail_limit(err, most, n,
+                           "the arrays have %llu %s in total; %s is %llu: request fewer arrays, or "
+                           "smaller selections",
+                           (unsigned long long)n, what, setting, (unsigned long long)most);
 }
 
 /* Compared as one slice is, before any chunk is touched. */
@@ -182,7 +181,7 @@ static enum zd_status check_length(
             if (other != NULL && strcmp(name, other) == 0 && before->shape[k] != answer->shape[d]) {
                 return zd_fail(err, ZD_UNSUPPORTED,
                     "dimension '%.100s' has %llu elements in '%.100s' and %llu in '%.100s'; in a "
-                    "netCDF file it has one length",
+                    "netCDF file a dimension has one length",
                     name, (unsigned long long)before->shape[k], before->name,
                     (unsigned long long)answer->shape[d], answer->name);
             }
@@ -288,7 +287,7 @@ enum zd_next zd_slice_set_prepare(struct zd_request *req)
     zd_json_unref(ZD_TAKE(req->json)); /* not to be held while the request waits for memory */
     set->format = set->is_of_one ? set->format : choose(set);
     if (set->format == NULL) {
-        return refuse_format(set, "no such format can hold these arrays together");
+        return refuse_format(set, "that format cannot hold these arrays together");
     }
     drop_coordinates(set);
     (void)zd_slice_set_take(set, 0);

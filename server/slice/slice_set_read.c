@@ -114,7 +114,7 @@ static enum zd_next respond_changed(struct zd_slice_set *set)
 {
     struct zd_error err = {0};
     err.status = zd_fail(&err, ZD_PRECONDITION,
-        "the arrays changed during each of %u attempts to read them: try again later",
+        "the arrays changed during each of %u attempts to read them: retry later",
         ZD_ANSWER_RESTARTS_MAX + 1);
     return zd_respond_error(set->req, "changed", &err);
 }

@@ -112,8 +112,7 @@ static enum outcome lock_array(struct zd_slice_write *write)
 static enum zd_status has_changed(struct zd_slice_write *write)
 {
     write->code = "shape_mismatch";
-    return zd_fail(
-        &write->err, ZD_PRECONDITION, "the array has changed since the slice began to arrive");
+    return zd_fail(&write->err, ZD_PRECONDITION, "the array changed while the slice arrived");
 }
 
 /* The parsed body holds for any array with the same chunks. */

@@ -214,7 +214,7 @@ REFUSED = [
     ("cube", {}, {"Lat": 5}, "", "bad_parameter", {"names": ["isel"], "found": "Lat", "allowed": ["time", "lat", "lon"]}),
     ("cube", {}, {"lat": 19}, "", "out_of_bounds", {"dim": 1, "index": 19, "size": 19}),
     ("cube", {}, {"lat": -99}, "", "out_of_bounds", {"dim": 1, "index": -99, "size": 19, "names": ["isel"],
-        "detail": "isel: index -99 of dimension 1 is out of bounds: it has 19 elements"}),
+        "detail": "isel: index -99 of dimension 1 is out of bounds: the dimension has 19 elements"}),
     ("cube", {}, {"lat": "1:2:0"}, "", "bad_slice", {"dim": 1, "names": ["isel"]}),
     ("cube", {}, {"lat": "1,2"}, "", "bad_slice", {"dim": 1}),
     ("cube", {"lat": 50}, {}, ":,3", "bad_slice", {"dim": 1, "names": ["sel"]}),

@@ -73,7 +73,7 @@ static const struct apply_fact {
     {"0:10,5", {"t=3", NULL}, ZD_OK, "3,5,0:30:1"}, /* that was all of it */
     {"1:", {"t=3", NULL}, ZD_INVALID, "slice, and by isel"},
     {"::-1", {"t=3", NULL}, ZD_INVALID, "slice, and by isel"},
-    {"", {"t=3", "0=3"}, ZD_INVALID, "twice: by isel"},
+    {"", {"t=3", "0=3"}, ZD_INVALID, "twice, by isel"},
     {"", {"1=30", NULL}, ZD_OUT_OF_BOUNDS, "index 30 of dimension 2 is out of bounds"},
     {"", {"1=0:1,2", NULL}, ZD_INVALID, ""},
 };
