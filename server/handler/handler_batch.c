@@ -74,7 +74,7 @@ static uint64_t bytes_max(const struct batch *batch)
 static enum zd_status too_large(const struct batch *batch, uint64_t n_bytes, struct zd_error *err)
 {
     return zd_fail_limit(err, bytes_max(batch), n_bytes,
-        "the batch has at least %llu bytes, limits.batch_bytes is %llu",
+        "the batch has at least %llu bytes; limits.batch_bytes is %llu",
         (unsigned long long)n_bytes, (unsigned long long)bytes_max(batch));
 }
 
@@ -283,7 +283,7 @@ static enum zd_status read_index(struct batch *batch, const struct zd_json *list
         const struct zd_pointer place = zd_pointer_element(at, d);
         if (!zd_json_u64(zd_json_element(list, d), &index[d])) {
             return zd_body_fault(
-                err, place.text, "an integer that is not negative", zd_json_element(list, d));
+                err, place.text, "a non-negative integer", zd_json_element(list, d));
         }
     }
     const enum zd_status status = zd_grid_check(batch->grid, index, err);
@@ -306,7 +306,7 @@ static enum zd_status read_indices(
     }
     const size_t n = zd_json_count(lists);
     if (n > most) {
-        return zd_fail_limit(err, most, n, "the batch has %zu chunks, limits.batch_chunks is %llu",
+        return zd_fail_limit(err, most, n, "the batch has %zu chunks; limits.batch_chunks is %llu",
             n, (unsigned long long)most);
     }
     batch->index = zd_alloc_zero(n, rank * sizeof *batch->index);
@@ -425,7 +425,7 @@ static bool choose_form(struct zd_request *req, struct batch *batch)
     }
     const struct zd_problem problem = {
         .code = "not_acceptable",
-        .detail = "a batch is multipart/mixed or frames",
+        .detail = "a batch has the format multipart/mixed or frames",
         .allowed = allowed,
     };
     (void)zd_respond_problem(req, &problem);

@@ -131,7 +131,7 @@ static enum zd_next respond_absent(struct zd_request *req)
     zd_format_add_lengths(&index, chunk->ask.index, level_of(chunk)->grid.rank);
     err.status = zd_fail(&err, ZD_NOT_FOUND,
         "chunk (%s) is not stored: all its elements are the fill value%s", index.at,
-        chunk->needs_stored ? "" : "; decoded=1 gives them");
+        chunk->needs_stored ? "" : "; decoded=1 returns them");
     return zd_respond_error(req, "chunk_absent", &err);
 }
 
@@ -283,7 +283,7 @@ static enum zd_status parse_query(struct zd_request *req, struct chunk *chunk, s
 {
     struct zd_span text;
     if (zd_params_find(&req->params, "slice", &text)) {
-        return zd_fail_name(err, "slice", "slice belongs to present=1");
+        return zd_fail_name(err, "slice", "slice requires present=1");
     }
     return zd_chunk_params_parse(&req->params, chunk->node->layout, &chunk->ask, err);
 }
@@ -297,7 +297,7 @@ static enum zd_status take_ask(struct zd_request *req, struct chunk *chunk, stru
     const uint64_t n_bytes = chunk_bytes(chunk);
     if (chunk->read.is_decoded && n_bytes > most) {
         return zd_fail_limit(err, most, n_bytes,
-            "the chunk has %llu bytes decoded, limits.slice_bytes is %llu",
+            "the decoded chunk has %llu bytes; limits.slice_bytes is %llu",
             (unsigned long long)n_bytes, (unsigned long long)most);
     }
     return ZD_OK;
@@ -497,7 +497,7 @@ static enum zd_next step_plan(struct zd_request *req)
     }
     for (size_t i = 0; i < ZD_COUNT_OF(others); i++) {
         if (zd_params_find(&req->params, others[i], &text)) {
-            err.status = zd_fail_name(&err, others[i], "present=1 goes with slice only");
+            err.status = zd_fail_name(&err, others[i], "present=1 can be combined with slice only");
             return zd_respond_error(req, "bad_parameter", &err);
         }
     }

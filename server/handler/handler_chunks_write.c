@@ -434,7 +434,7 @@ static bool length_is_possible(struct zd_request *req)
         return true;
     }
     struct zd_error err = {0};
-    err.status = zd_fail(&err, ZD_INVALID, "a chunk has %llu bytes decoded, the body has %llu",
+    err.status = zd_fail(&err, ZD_INVALID, "a decoded chunk has %llu bytes, but the body has %llu",
         (unsigned long long)chunk_bytes, (unsigned long long)found);
     zd_fact_expected(&err, "%llu bytes", (unsigned long long)chunk_bytes);
     zd_fact_found(&err, "%llu bytes", (unsigned long long)found);

@@ -206,7 +206,7 @@ static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
     }
     if (consolidation->n_nodes >= consolidation->nodes_max) {
         consolidation->status = zd_fail_limit(&consolidation->err, consolidation->nodes_max,
-            consolidation->n_nodes + 1, "the group has more nodes than a listing may hold");
+            consolidation->n_nodes + 1, "the group has more nodes than limits.tree_nodes");
         return false;
     }
     count(consolidation, found->node);

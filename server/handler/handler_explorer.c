@@ -65,7 +65,7 @@ static enum zd_next step_page(struct zd_request *req)
     }
     const struct zd_problem problem = {
         .code = "not_acceptable",
-        .detail = "the explorer is a page for people; /v1 has the same for programs",
+        .detail = "the explorer is available as HTML only; programs find the same data at /v1",
         .allowed = allowed,
     };
     return zd_respond_problem(req, &problem);
@@ -85,9 +85,7 @@ static enum zd_next respond_no_file(struct zd_request *req)
 {
     struct zd_error err = {0};
     err.status = zd_fail(&err, ZD_NOT_FOUND,
-        "the explorer has no file '%.200s'; reload the page if another version of the server sent "
-        "it",
-        req->path);
+        "the explorer has no file '%.200s'; if the server was updated, reload the page", req->path);
     return zd_respond_error(req, "no_such_route", &err);
 }
 

@@ -50,12 +50,12 @@ static enum zd_next respond_status(struct zd_request *req, const char *status)
     emit_unavailable(&emit, req);
     if (req->server->has_broken_tokens) {
         zd_emit_member_string(&emit, "tokens",
-            "access.tokens_file is broken: the tokens that were read before count; see the log");
+            "access.tokens_file is invalid: the tokens read before stay valid; see the log");
     }
     if (req->server->has_stale_keys) {
         zd_emit_member_string(&emit, "keys",
-            "access.jwks_url has failed for access.jwks_stale_ms: no JSON Web Token is good; see "
-            "the log");
+            "access.jwks_url has failed for access.jwks_stale_ms: every JSON Web Token is refused; "
+            "see the log");
     }
     zd_emit_object_end(&emit);
     return zd_respond_text(req, &text, &(struct zd_representation){0});
@@ -105,12 +105,12 @@ static enum zd_next respond_none(struct zd_request *req)
 {
     struct zd_error err = {0};
     const struct zd_dataset *first = req->server->dataset[0];
-    err.status = zd_permission_sees(req, first)
-                     ? zd_fail(&err, ZD_STORE,
-                           "none of %zu datasets can be served; the first of them is dataset "
-                           "'%s': %.300s",
-                           req->server->n_datasets, first->config.name, zd_dataset_reason(first))
-                     : zd_fail(&err, ZD_STORE, "no dataset can be served; see the log");
+    err.status =
+        zd_permission_sees(req, first)
+            ? zd_fail(&err, ZD_STORE,
+                  "none of the %zu datasets can be served; the first is dataset '%s': %.300s",
+                  req->server->n_datasets, first->config.name, zd_dataset_reason(first))
+            : zd_fail(&err, ZD_STORE, "no dataset can be served; see the log");
     const struct zd_problem problem = {.code = "store_error", .http_status = 503, .err = &err};
     return zd_respond_problem(req, &problem);
 }
@@ -129,7 +129,8 @@ static enum zd_next respond_early(struct zd_request *req)
 {
     const struct zd_problem problem = {
         .code = "overloaded",
-        .detail = "access.tokens_file is being read: requests with a credential wait for it",
+        .detail =
+            "access.tokens_file is being read: requests with a credential wait until it is read",
         .unavailable = ZD_UNAVAILABLE_WAIT_EXPECTED,
         .retry_after_s = 1,
     };
@@ -146,7 +147,8 @@ static enum zd_next step_readyz(struct zd_request *req)
     }
     const struct zd_problem problem = {
         .code = "draining",
-        .detail = "shutting down: send requests elsewhere; those under way are answered",
+        .detail =
+            "shutting down: send new requests to another server; running requests are answered",
         .retry_after_s = 1,
     };
     return zd_respond_problem(req, &problem);

@@ -142,8 +142,9 @@ static enum zd_next step_get(struct zd_request *req)
     struct zd_span plan; /* which is JSON */
     if (!zd_params_find(&req->params, "plan", &plan) &&
         zd_accept_quality(zd_dependence_accept(req), MEDIA_TYPE) == 0) {
-        const struct zd_problem problem = {
-            .code = "not_acceptable", .detail = "images are PNG files only", .allowed = allowed};
+        const struct zd_problem problem = {.code = "not_acceptable",
+            .detail = "images are available as PNG only",
+            .allowed = allowed};
         return zd_respond_problem(req, &problem);
     }
     if (!zd_multiscale_has(req->node->meta) && zd_request_check_array(req)) {

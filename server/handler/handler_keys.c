@@ -86,7 +86,7 @@ static enum zd_next redirect_to_directory(struct zd_request *req)
     (void)zd_escape_percent_encode(zd_span_of(name), &location);
     if (zd_text_add(&location, "/") != ZD_OK) {
         struct zd_error err = {0};
-        err.status = zd_fail(&err, location.status, "no room for where '%.100s' is", name);
+        err.status = zd_fail(&err, location.status, "no memory for the location of '%.100s'", name);
         return zd_respond_error(req, NULL, &err);
     }
     return zd_respond_redirect(req, 301, location.at);
@@ -129,8 +129,8 @@ static enum zd_next restart(struct zd_request *req)
     if (keys->n_restarts == ZD_ANSWER_RESTARTS_MAX) {
         struct zd_error err = {0};
         err.status = zd_fail(&err, ZD_STORE,
-            "%s: the object was replaced while it was read, %d times in a row", req->path,
-            ZD_ANSWER_RESTARTS_MAX + 1);
+            "%s: gave up after %d attempts, because writers replaced the object during each",
+            req->path, ZD_ANSWER_RESTARTS_MAX + 1);
         return zd_respond_error(req, NULL, &err);
     }
     keys->n_restarts++;
@@ -234,7 +234,7 @@ static enum zd_next read_whole(struct zd_request *req)
     if (size > bytes_max) {
         struct zd_error err = {0};
         err.status = zd_fail_limit(&err, bytes_max, size,
-            "'%.256s' has %llu bytes, at most %llu are read whole: ask for ranges", req->path,
+            "'%.256s' has %llu bytes; the limit without Range is %llu: request ranges", req->path,
             (unsigned long long)size, (unsigned long long)bytes_max);
         return zd_respond_error(req, NULL, &err);
     }

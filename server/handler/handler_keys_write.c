@@ -388,7 +388,8 @@ static enum zd_next step_locked(struct zd_request *req)
     if (is_chunk(change) && change->is_staged) {
         struct zd_error err = {0};
         err.status = zd_fail(&err, ZD_AGAIN,
-            "%.200s: an array was made above it while its bytes came: send them again", req->path);
+            "%.200s: an array was created above it while the body arrived: send the body again",
+            req->path);
         return zd_respond_error(req, NULL, &err);
     }
     return is_chunk(change) ? judge_chunk(req) : step_condition(req);
@@ -549,7 +550,7 @@ static bool judge_head(struct zd_request *req)
         return false;
     }
     if (req->path_ends_in_slash || !zd_key_is_valid(req->path)) {
-        (void)refuse(req, "bad_path", "no stored object can have that key");
+        (void)refuse(req, "bad_path", "stored objects cannot have that key");
         return false;
     }
     return zd_body_is_plain(req);

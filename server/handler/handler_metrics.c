@@ -85,8 +85,8 @@ static void add_datasets(const struct zd_request *req, struct zd_text *text)
 {
     const struct zd_metrics *metrics = &req->server->metrics;
     add_head(text, "zarrd_dataset_request_duration_seconds", "histogram",
-        "The same, of requests about one dataset; of the first 128 datasets that were asked for, "
-        "the others are _other.");
+        "Duration of requests for one dataset. The first 128 datasets have series; further "
+        "datasets share the label _other.");
     for (uint32_t i = 0; i < metrics->n_datasets; i++) {
         const struct zd_metric_dataset *dataset = metrics->dataset[i];
         if (!is_told(req, dataset->name)) {
@@ -107,7 +107,7 @@ static void add_datasets(const struct zd_request *req, struct zd_text *text)
 static void add_phases(const struct zd_metrics *metrics, struct zd_text *text)
 {
     add_head(text, "zarrd_request_phase_seconds_total", "counter",
-        "What requests spent their time on, or waited for.");
+        "Seconds that requests spent in each phase, including waits.");
     for (unsigned i = 0; i < ZD_TIMES; i++) {
         zd_text_addf(text, "zarrd_request_phase_seconds_total{phase=\"%s\"} %.9g\n",
             zd_times_name(i), metrics->phase_seconds[i]);
@@ -118,17 +118,17 @@ static void add_requests(const struct zd_request *req, struct zd_text *text)
 {
     const struct zd_metrics *metrics = &req->server->metrics;
     add_head(text, "http_request_duration_seconds", "histogram",
-        "From the request line to the last byte of the answer.");
+        "Seconds from the request line to the last byte of the answer.");
     add_each_route(metrics, text, add_histogram);
-    add_head(text, "zarrd_response_bytes_total", "counter", "Bytes of answered bodies.");
+    add_head(text, "zarrd_response_bytes_total", "counter", "Bytes of answer bodies.");
     add_each_route(metrics, text, add_bytes);
     add_datasets(req, text);
     add_phases(metrics, text);
-    add_one(text, "http_requests_in_flight", "gauge", "Requests under way.", metrics->n_in_flight);
+    add_one(text, "http_requests_in_flight", "gauge", "Running requests.", metrics->n_in_flight);
     add_one(text, "http_connections", "gauge", "Open connections.", metrics->n_connections);
     add_one(text, "zarrd_problems_total", "counter", "Answers with a problem document.",
         metrics->n_problems);
-    add_head(text, "zarrd_unavailable_total", "counter", "Answers 503, by their reason.");
+    add_head(text, "zarrd_unavailable_total", "counter", "Answers with status 503, by reason.");
     for (unsigned why = ZD_UNAVAILABLE_BY_CODE + 1; why < ZD_UNAVAILABLES; why++) {
         zd_text_addf(text, "zarrd_unavailable_total{reason=\"%s\"} %llu\n",
             zd_problem_unavailable_name(why), (unsigned long long)metrics->n_unavailable[why]);
@@ -138,20 +138,21 @@ static void add_requests(const struct zd_request *req, struct zd_text *text)
     add_one(text, "zarrd_clients_left_total", "counter",
         "Clients that disconnected before their answer was ready.", metrics->n_left);
     add_one(text, "zarrd_slow_readers_total", "counter",
-        "Connections ended because their client took its answer too slowly.", metrics->n_slow);
+        "Connections closed because the client read its answer too slowly.", metrics->n_slow);
     add_one(text, "zarrd_unknown_clients_total", "counter",
-        "Requests whose client is unknown: what proxies say of it disagrees or cannot be read.",
+        "Requests with an unknown client address, because the headers of proxies contradict each "
+        "other or are malformed.",
         metrics->n_unknown);
-    add_one(text, "zarrd_streams_cut_total", "counter", "Streamed bodies that ended too early.",
-        metrics->n_cut);
+    add_one(text, "zarrd_streams_cut_total", "counter",
+        "Streamed bodies that were cut before their end.", metrics->n_cut);
 }
 
 static void add_keys(const struct zd_server *server, struct zd_text *text)
 {
     add_one(text, "zarrd_jwt_verifications_total", "counter",
-        "Signatures of JSON Web Tokens that were verified, good or bad.",
+        "Signatures of JSON Web Tokens that were checked, valid or not.",
         server->metrics.n_verified);
-    add_one(text, "zarrd_jwt_keys", "gauge", "Keys that JSON Web Tokens are judged by.",
+    add_one(text, "zarrd_jwt_keys", "gauge", "Keys that verify JSON Web Tokens.",
         zd_jwts_count(server->jwts));
     add_one(text, "zarrd_jwt_keys_stale", "gauge",
         "1 while access.jwks_url has failed for access.jwks_stale_ms.", server->has_stale_keys);
@@ -161,17 +162,16 @@ static void add_work(const struct zd_metrics *metrics, struct zd_text *text)
 {
     add_one(text, "zarrd_decodes_total", "counter", "Chunks and shard indexes decoded.",
         metrics->n_decodes);
-    add_one(text, "zarrd_decoded_bytes_total", "counter", "Bytes that decoding made.",
+    add_one(text, "zarrd_decoded_bytes_total", "counter", "Bytes produced by decoding.",
         metrics->n_decoded_bytes);
     add_one(text, "zarrd_read_ahead_chunks_total", "counter",
-        "Chunks of remote stores read before they were asked for.", metrics->n_ahead);
+        "Chunks of remote stores that were read ahead.", metrics->n_ahead);
     add_one(text, "zarrd_read_ahead_cancelled_total", "counter",
-        "Of them, those that were given up before they were there.", metrics->n_ahead_cancelled);
+        "Chunks whose read-ahead was cancelled before they arrived.", metrics->n_ahead_cancelled);
     add_one(text, "zarrd_compressions_total", "counter", "Answers compressed.",
         metrics->n_compressions);
-    add_one(
-        text, "zarrd_jobs_total", "counter", "Pieces of work given to workers.", metrics->n_jobs);
-    add_one(text, "zarrd_jobs_inline_total", "counter", "Pieces of work done on the loop thread.",
+    add_one(text, "zarrd_jobs_total", "counter", "Jobs given to workers.", metrics->n_jobs);
+    add_one(text, "zarrd_jobs_inline_total", "counter", "Jobs done on the loop thread.",
         metrics->n_jobs_inline);
     add_one(text, "zarrd_jobs_dropped_total", "counter",
         "Jobs dropped because no request needed their result.", metrics->n_jobs_dropped);
@@ -197,25 +197,25 @@ static void add_stores(const struct zd_request *req, struct zd_text *text)
 {
     const struct zd_server *server = req->server;
     static const struct series all[] = {
-        SERIES(
-            zd_store, "zarrd_store_reads_total", "counter", n_reads, "Reads asked of the store."),
+        SERIES(zd_store, "zarrd_store_reads_total", "counter", n_reads, "Reads sent to the store."),
         SERIES(zd_store, "zarrd_store_read_bytes_total", "counter", n_read_bytes,
             "Bytes read from the store."),
         SERIES(zd_store, "zarrd_store_statuses_total", "counter", n_statuses,
-            "Objects whose status was asked."),
+            "Status requests for objects."),
         SERIES(zd_store, "zarrd_store_lists_total", "counter", n_lists,
-            "Listings asked of the store."),
+            "Listings requested from the store."),
         SERIES(zd_store, "zarrd_store_visited_total", "counter", n_visited,
-            "Entries that listings looked at."),
-        SERIES(zd_store, "zarrd_store_writes_total", "counter", n_writes, "Writes and erasures."),
+            "Entries visited by listings."),
+        SERIES(zd_store, "zarrd_store_writes_total", "counter", n_writes,
+            "Writes and erasures sent to the store."),
         SERIES(zd_store, "zarrd_store_joined_total", "counter", n_events[ZD_STORE_JOINED],
-            "Reads that another one under way answered too."),
+            "Reads that shared a read already in progress."),
         SERIES(zd_store, "zarrd_store_retries_total", "counter", n_events[ZD_STORE_RETRIED],
-            "Further attempts at operations of remote stores."),
+            "Repeated attempts at operations of remote stores."),
         SERIES(zd_store, "zarrd_store_hedges_total", "counter", n_events[ZD_STORE_HEDGED],
-            "Reads asked a second time because they were late."),
+            "Reads sent a second time because the first was slow."),
         SERIES(zd_store, "zarrd_store_refused_total", "counter", n_events[ZD_STORE_PAUSED],
-            "Operations refused because their endpoint is left alone."),
+            "Operations refused during a pause after failures of the endpoint."),
     };
     for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
         add_head(text, all[i].name, all[i].type, all[i].help);
@@ -234,7 +234,7 @@ static void add_paused(const struct zd_request *req, struct zd_text *text)
 {
     const struct zd_server *server = req->server;
     add_head(text, "zarrd_store_paused", "gauge",
-        "Whether the endpoint of a remote store has failed and is left alone.");
+        "1 while requests to the endpoint of a remote store pause after failures.");
     for (size_t k = 0; k < server->n_datasets; k++) {
         const struct zd_dataset *dataset = server->dataset[k];
         if (!zd_permission_names(req, dataset)) {
@@ -270,31 +270,34 @@ static void add_remote(const struct zd_transfer_pool *pool, struct zd_text *text
     }
     const struct zd_transfer_counts counts = zd_transfer_pool_counts(pool);
     add_head(text, "zarrd_remote_requests_total", "counter",
-        "Requests sent to remote stores, further attempts included.");
+        "Requests sent to remote stores, including repeated attempts.");
     for (unsigned i = 0; i < ZD_TRANSFER_METHODS; i++) {
         zd_text_addf(text, "zarrd_remote_requests_total{method=\"%s\"} %llu\n",
             zd_transfer_exchange_method_name(i), (unsigned long long)counts.n_started[i]);
     }
     add_head(text, "zarrd_remote_request_duration_seconds", "histogram",
-        "From the turn of a request to a remote store to its last byte, or its failure.");
+        "Seconds from sending a request to a remote store to its last byte or failure.");
     for (unsigned i = 0; i < ZD_TRANSFER_METHODS; i++) {
         add_remote_times(zd_transfer_exchange_method_name(i), &counts.times[i], text);
     }
     add_one(text, "zarrd_remote_connections_total", "counter",
-        "Connections made for them; the others used one again.", counts.n_connected);
+        "Connections opened to remote stores; other requests reused one.", counts.n_connected);
     add_one(text, "zarrd_remote_received_bytes_total", "counter",
-        "Bytes of bodies that remote stores have sent.", counts.n_bytes);
+        "Bytes of bodies received from remote stores.", counts.n_bytes);
 }
 
 static void add_caches(const struct zd_server *server, struct zd_text *text)
 {
     static const struct series all[] = {
-        SERIES(zd_cache, "zarrd_cache_hits_total", "counter", n_hits, "Found in the cache."),
-        SERIES(
-            zd_cache, "zarrd_cache_misses_total", "counter", n_misses, "Not found in the cache."),
-        SERIES(zd_cache, "zarrd_cache_evicted_total", "counter", n_evicted, "Entries pushed out."),
-        SERIES(zd_cache, "zarrd_cache_bytes", "gauge", bytes, "Bytes held."),
-        SERIES(zd_cache, "zarrd_cache_bytes_max", "gauge", bytes_max, "Bytes that may be held."),
+        SERIES(zd_cache, "zarrd_cache_hits_total", "counter", n_hits,
+            "Lookups that found an entry in the cache."),
+        SERIES(zd_cache, "zarrd_cache_misses_total", "counter", n_misses,
+            "Lookups that found no entry in the cache."),
+        SERIES(zd_cache, "zarrd_cache_evicted_total", "counter", n_evicted,
+            "Entries evicted to make room."),
+        SERIES(zd_cache, "zarrd_cache_bytes", "gauge", bytes, "Bytes in the cache."),
+        SERIES(zd_cache, "zarrd_cache_bytes_max", "gauge", bytes_max,
+            "The most bytes that the cache may hold."),
     };
     const struct zd_list *caches = &server->caches;
     for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
@@ -310,26 +313,30 @@ static void add_caches(const struct zd_server *server, struct zd_text *text)
 static void add_disk(const struct zd_disk_tier *tier, struct zd_text *text)
 {
     static const struct series all[] = {
-        SERIES(zd_disk_counts, "zarrd_disk_on", "gauge", is_on, "1: cache.disk_path is in use."),
+        SERIES(zd_disk_counts, "zarrd_disk_on", "gauge", is_on,
+            "1 while the disk cache at cache.disk_path is in use."),
         SERIES(zd_disk_counts, "zarrd_disk_hits_total", "counter", n_hits,
-            "Answers read from the disk instead of a remote store."),
-        SERIES(
-            zd_disk_counts, "zarrd_disk_hit_bytes_total", "counter", n_hit_bytes, "Bytes of them."),
+            "Reads answered by the disk cache instead of a remote store."),
+        SERIES(zd_disk_counts, "zarrd_disk_hit_bytes_total", "counter", n_hit_bytes,
+            "Bytes read from the disk cache."),
         SERIES(zd_disk_counts, "zarrd_disk_revalidated_total", "counter", n_revalidated,
-            "Those of them for which the store was asked whether they still hold."),
+            "Disk cache hits that were revalidated with the store."),
         SERIES(zd_disk_counts, "zarrd_disk_misses_total", "counter", n_misses,
-            "Reads whose bytes came from a remote store."),
-        SERIES(zd_disk_counts, "zarrd_disk_kept_total", "counter", n_kept, "Entries written."),
+            "Reads answered by a remote store."),
+        SERIES(zd_disk_counts, "zarrd_disk_kept_total", "counter", n_kept,
+            "Entries written to the disk cache."),
         SERIES(zd_disk_counts, "zarrd_disk_skipped_total", "counter", n_skipped,
-            "Reads not kept: too large, or the disk was too slow."),
+            "Reads not added to the disk cache, because they were too large or the disk too slow."),
         SERIES(zd_disk_counts, "zarrd_disk_dropped_total", "counter", n_dropped,
-            "Entries that were damaged."),
+            "Damaged entries of the disk cache."),
         SERIES(zd_disk_counts, "zarrd_disk_evicted_total", "counter", n_evicted,
-            "Entries pushed out."),
-        SERIES(zd_disk_counts, "zarrd_disk_entries", "gauge", n_entries, "Entries held."),
-        SERIES(zd_disk_counts, "zarrd_disk_bytes", "gauge", bytes, "Bytes held, in blocks."),
+            "Entries evicted to make room."),
         SERIES(
-            zd_disk_counts, "zarrd_disk_bytes_max", "gauge", bytes_max, "Bytes that may be held."),
+            zd_disk_counts, "zarrd_disk_entries", "gauge", n_entries, "Entries in the disk cache."),
+        SERIES(zd_disk_counts, "zarrd_disk_bytes", "gauge", bytes,
+            "Bytes of disk space in use, in whole blocks."),
+        SERIES(zd_disk_counts, "zarrd_disk_bytes_max", "gauge", bytes_max,
+            "The most bytes that the cache may hold."),
     };
     if (tier == NULL) {
         return;
@@ -343,14 +350,19 @@ static void add_disk(const struct zd_disk_tier *tier, struct zd_text *text)
 static void add_lanes(const struct zd_admission *admission, struct zd_text *text)
 {
     static const struct series all[] = {
-        SERIES(zd_lane, "zarrd_admission_bytes", "gauge", bytes, "Bytes that requests hold."),
-        SERIES(zd_lane, "zarrd_admission_bytes_max", "gauge", bytes_max, "Bytes they may hold."),
-        SERIES(zd_lane, "zarrd_admission_working", "gauge", n_working, "Requests worked on."),
+        SERIES(zd_lane, "zarrd_admission_bytes", "gauge", bytes,
+            "Bytes of memory that running requests hold."),
+        SERIES(zd_lane, "zarrd_admission_bytes_max", "gauge", bytes_max,
+            "The most bytes of memory that running requests may hold."),
+        SERIES(zd_lane, "zarrd_admission_working", "gauge", n_working,
+            "Requests that have been admitted and are running."),
         SERIES(zd_lane, "zarrd_admission_working_max", "gauge", places_max,
-            "That may be worked on: of each endpoint, and of all datasets without one."),
-        SERIES(zd_lane, "zarrd_admission_waiting", "gauge", n_waiting, "Requests in the queue."),
+            "The most requests that may run: per endpoint, and for all datasets without an "
+            "endpoint."),
+        SERIES(zd_lane, "zarrd_admission_waiting", "gauge", n_waiting,
+            "Requests that wait for admission."),
         SERIES(zd_lane, "zarrd_admission_waiting_bytes", "gauge", bytes_waiting,
-            "That they wait for."),
+            "Bytes of memory that waiting requests need."),
         SERIES(zd_lane, "zarrd_admission_total", "counter", n_admitted, "Requests admitted."),
     };
     for (size_t i = 0; i < ZD_COUNT_OF(all); i++) {
@@ -360,7 +372,8 @@ static void add_lanes(const struct zd_admission *admission, struct zd_text *text
                 member(&admission->lane[k], &all[i]));
         }
     }
-    add_head(text, "zarrd_admission_queue_seconds", "summary", "Time in the queue.");
+    add_head(text, "zarrd_admission_queue_seconds", "summary",
+        "Seconds that requests waited for admission.");
     for (size_t k = 0; k < ZD_LANES; k++) {
         const struct zd_lane *lane = &admission->lane[k];
         zd_text_addf(text,
@@ -373,7 +386,8 @@ static void add_lanes(const struct zd_admission *admission, struct zd_text *text
 
 static void add_shed(const struct zd_admission *admission, struct zd_text *text)
 {
-    add_head(text, "zarrd_requests_shed_total", "counter", "Requests refused as overloaded.");
+    add_head(text, "zarrd_requests_shed_total", "counter",
+        "Requests refused because the server was overloaded.");
     for (size_t k = 0; k < ZD_LANES; k++) {
         for (size_t i = 0; i < ZD_SHEDS; i++) {
             zd_text_addf(text, "zarrd_requests_shed_total{lane=\"%s\",reason=\"%s\"} %llu\n",
@@ -387,7 +401,7 @@ static void add_memory(const struct zd_memory *memory, struct zd_text *text)
 {
     const unsigned long long cached =
         memory->decoded_bytes + memory->encoded_bytes + memory->metadata_bytes;
-    add_head(text, "zarrd_memory_budget_bytes", "gauge", "Memory that each part may use.");
+    add_head(text, "zarrd_memory_budget_bytes", "gauge", "Bytes of memory that each part may use.");
     zd_text_addf(text,
         "zarrd_memory_budget_bytes{part=\"process\"} %llu\n"
         "zarrd_memory_budget_bytes{part=\"requests\"} %llu\n"
@@ -398,7 +412,7 @@ static void add_memory(const struct zd_memory *memory, struct zd_text *text)
 static void add_stall(const struct zd_stall *stall, struct zd_text *text)
 {
     add_head(text, "zarrd_loop_stall_seconds", "histogram",
-        "Turns of the loop: the time in which no other event was served.");
+        "Seconds of one turn of the event loop, during which no other event is served.");
     for (size_t i = 0; i < ZD_STALL_BUCKETS; i++) {
         zd_text_addf(text, "zarrd_loop_stall_seconds_bucket{le=\"%g\"} %llu\n", zd_stall_bounds[i],
             (unsigned long long)stall->bucket[i]);
@@ -408,19 +422,20 @@ static void add_stall(const struct zd_stall *stall, struct zd_text *text)
         "zarrd_loop_stall_seconds_sum %.9g\n"
         "zarrd_loop_stall_seconds_count %llu\n",
         (unsigned long long)stall->n, (double)stall->ns / 1e9, (unsigned long long)stall->n);
-    add_head(text, "zarrd_loop_stall_longest_seconds", "gauge", "The longest of these turns.");
+    add_head(text, "zarrd_loop_stall_longest_seconds", "gauge",
+        "Seconds of the longest turn of the event loop.");
     zd_text_addf(text, "zarrd_loop_stall_longest_seconds %.9g\n", (double)stall->longest_ns / 1e9);
 }
 
 /* Small and large requests have equally many workers. */
 static void add_workers(const struct zd_workers *workers, struct zd_text *text)
 {
-    add_one(text, "zarrd_jobs_waiting", "gauge", "Pieces of work that wait for a worker.",
-        workers->n_waiting);
+    add_one(
+        text, "zarrd_jobs_waiting", "gauge", "Jobs that wait for a worker.", workers->n_waiting);
     add_head(text, "zarrd_workers", "gauge", "Worker threads for small and for large requests.");
     zd_text_addf(text, "zarrd_workers{lane=\"small\"} %u\nzarrd_workers{lane=\"large\"} %u\n",
         workers->n_workers, workers->n_workers);
-    add_head(text, "zarrd_jobs_running", "gauge", "Pieces of work that workers have been given.");
+    add_head(text, "zarrd_jobs_running", "gauge", "Jobs that workers are running.");
     zd_text_addf(text,
         "zarrd_jobs_running{lane=\"small\"} %u\nzarrd_jobs_running{lane=\"large\"} %u\n",
         workers->small.n_given, workers->large.n_given);
@@ -428,9 +443,9 @@ static void add_workers(const struct zd_workers *workers, struct zd_text *text)
 
 static void add_traces(const struct zd_tracer *tracer, struct zd_text *text)
 {
-    add_one(text, "zarrd_trace_spans_sent_total", "counter", "Spans that the collector took.",
+    add_one(text, "zarrd_trace_spans_sent_total", "counter", "Spans that the collector accepted.",
         tracer->n_sent);
-    add_head(text, "zarrd_trace_spans_dropped_total", "counter", "Spans that nobody will see.");
+    add_head(text, "zarrd_trace_spans_dropped_total", "counter", "Spans that were dropped.");
     for (unsigned i = 0; i < ZD_TRACE_LOSSES; i++) {
         zd_text_addf(text, "zarrd_trace_spans_dropped_total{reason=\"%s\"} %llu\n",
             zd_trace_loss_name(i), (unsigned long long)tracer->n_lost[i]);
@@ -456,17 +471,17 @@ static void add_metrics(const struct zd_request *req, struct zd_text *text)
     add_paused(req, text);
     add_remote(server->remote.pool, text);
     add_traces(&server->tracer, text);
-    add_one(text, "zarrd_log_dropped_total", "counter", "Log lines lost to a full pipe.",
-        server->log.n_dropped);
-    add_one(text, "zarrd_allocations_total", "counter", "Times that memory was asked for.",
-        zd_alloc_count());
+    add_one(text, "zarrd_log_dropped_total", "counter",
+        "Log lines lost because the output was full.", server->log.n_dropped);
+    add_one(text, "zarrd_allocations_total", "counter", "Memory allocations.", zd_alloc_count());
     size_t rss_bytes = 0;
     if (uv_resident_set_memory(&rss_bytes) == 0) {
         add_one(text, "process_resident_memory_bytes", "gauge", "Resident memory.", rss_bytes);
     }
-    add_head(text, "process_start_time_seconds", "gauge", "Start, since 1970.");
+    add_head(text, "process_start_time_seconds", "gauge",
+        "Start time of the process, in seconds since 1970.");
     zd_text_addf(text, "process_start_time_seconds %.3f\n", (double)server->started_ms / 1000.0);
-    add_head(text, "zarrd_build_info", "gauge", "The version.");
+    add_head(text, "zarrd_build_info", "gauge", "Always 1; the label has the version.");
     zd_text_add(text, "zarrd_build_info{version=\"" ZD_VERSION "\"} 1\n");
 }
 

@@ -421,8 +421,7 @@ static enum zd_next step_read_patch(struct zd_request *req)
 {
     static const char *const members[] = {
         "attributes", "dimension_names", "shape", "extensions", NULL};
-    static const char expected[] =
-        "no such member: attributes, dimension_names, shape and extensions can be patched";
+    static const char expected[] = "attributes, dimension_names, shape or extensions";
     struct zd_error err = {0};
     if (zd_body_check_members(req->json, members, expected, &err) != ZD_OK) {
         return zd_body_refuse(req, PATCH_TYPE, "bad_body", &err);

@@ -20,8 +20,8 @@
 #define MS_PER_S           1000
 #define TIME_CHARS         20 /* 2027-01-01T00:00:00Z */
 #define EXPECTED                                                                                   \
-    "an object {\"method\": \"GET\", \"path\": \"/v1/...\", \"expires_s\": 3600} with perhaps "    \
-    "\"prefix\": true, \"query\": \"...\" and \"fix_query\": true"
+    "an object {\"method\": \"GET\", \"path\": \"/v1/...\", \"expires_s\": 3600}, optionally "     \
+    "with \"prefix\": true, \"query\": \"...\" and \"fix_query\": true"
 
 /* The URL to be signed. Borrowed from the body, but for the path. */
 struct asking {
@@ -60,7 +60,7 @@ static enum zd_status take_path(
     }
     return asking->path.len > 0
                ? ZD_OK
-               : zd_body_fault(err, "/path", "a prefix with a segment at least", json);
+               : zd_body_fault(err, "/path", "a prefix with at least one segment", json);
 }
 
 static enum zd_status take_flag(
@@ -80,7 +80,8 @@ static enum zd_status take_query(
         *ret_query == NULL ? NULL : zd_signed_url_query_fault(zd_span_of(*ret_query));
     if ((json != NULL && *ret_query == NULL) || fault != NULL) {
         return zd_body_fault(err, "/query",
-            "an encoded query without \"?\", empty parameters, and those of credentials", json);
+            "an encoded query without \"?\", without empty parameters and without credentials",
+            json);
     }
     return ZD_OK;
 }
@@ -116,7 +117,8 @@ static enum zd_status read_body(
     ZD_TRY(zd_body_check_members(body, names, EXPECTED, err));
     asking->method = zd_json_string(method);
     if (asking->method == NULL || strcmp(asking->method, "HEAD") == 0) {
-        return zd_body_fault(err, "/method", "a method, as \"GET\", which includes HEAD", method);
+        return zd_body_fault(
+            err, "/method", "a method, such as \"GET\", which includes HEAD", method);
     }
     ZD_TRY(take_flag(zd_json_member(body, "prefix"), "/prefix", &asking->is_prefix, err));
     ZD_TRY(take_path(zd_json_member(body, "path"), asking, err));
@@ -222,8 +224,8 @@ static enum zd_next refuse_path(
     struct zd_error err = {0};
     const bool is_method = answer == ZD_SIGNABLE_NO_METHOD;
     err.status = zd_fail(&err, ZD_INVALID,
-        is_method ? "method: no resource with the path '%.200s' has the method '%.40s'"
-                  : "path: no resource has the path '%.200s' (method '%.40s')",
+        is_method ? "method: the resource '%.200s' does not have the method '%.40s'"
+                  : "path: there is no resource '%.200s' (method '%.40s')",
         asking->path.at, asking->method);
     zd_fact_pointer(&err, is_method ? "/method" : "/path");
     return zd_respond_error(req, "bad_body", &err);
@@ -245,8 +247,8 @@ static enum zd_next judge(struct zd_request *req, struct asking *asking)
         return sign(req, asking, &found);
     case ZD_SIGNABLE_REFUSED:
         return refuse(req, "forbidden",
-            "the credential does not allow the request that the URL would let others make: sign "
-            "with one that may make it itself (nobody signs /v1/sign)");
+            "the credential does not allow the request to be signed: sign with a credential that "
+            "allows it (/v1/sign itself cannot be signed)");
     case ZD_SIGNABLE_NO_PATH:
     case ZD_SIGNABLE_NO_METHOD:
         break;
@@ -266,15 +268,15 @@ static enum zd_next step_sign(struct zd_request *req)
 static enum zd_next step_begin(struct zd_request *req)
 {
     if (req->identity == NULL) {
-        return refuse(req, "unauthorized", "only a client with a credential can sign a URL");
+        return refuse(req, "unauthorized", "signing a URL requires a credential");
     }
     if (req->identity->signer != NULL) {
         return refuse(req, "forbidden",
-            "a signed URL signs nothing: send the credential of the signer itself");
+            "a signed URL cannot sign another URL: send the credential of the signer");
     }
     if (req->server->signing_keys == NULL) {
         return refuse(req, "bad_request",
-            "this server signs no URLs: access.signing_keys_file names no keys");
+            "this server cannot sign URLs, because access.signing_keys_file names no keys");
     }
     return zd_body_want_json(req, ZD_BODY_JSON, step_sign);
 }

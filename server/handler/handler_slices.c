@@ -448,7 +448,7 @@ static bool names_arrays(const struct zd_request *req)
 /* A node that cannot be sliced has no state. @return false: the request is answered */
 static bool make_state(struct zd_request *req)
 {
-    static const char detail[] = "arrays= names arrays of a group, but this node is an array";
+    static const char detail[] = "arrays= selects arrays of a group, but this node is an array";
     const struct zd_meta *meta = req->node->meta;
     if (names_arrays(req) ? zd_request_check_group(req, meta, detail)
                           : !zd_multiscale_has(meta) && zd_request_check_array(req)) {

@@ -132,7 +132,7 @@ static bool choose_format(struct zd_request *req, struct listing *listing)
         const struct zd_problem problem = {
             .code = "not_acceptable",
             .allowed = format_names,
-            .detail = "a listing has the formats json, zarr and zmetadata",
+            .detail = "listings are available as json, zarr or zmetadata",
         };
         (void)zd_respond_problem(req, &problem);
         return false;
@@ -252,7 +252,7 @@ static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
     }
     if (tree->ask.check && ++listing->n_compared > listing->nodes_max) {
         listing->status = zd_fail_limit(&listing->err, listing->nodes_max, listing->n_compared,
-            "check=1 cannot compare so many nodes");
+            "check=1 cannot compare this many nodes");
         return false;
     }
     listing->lot_bytes += found->node == NULL ? 0 : found->node->entry.bytes;
@@ -344,7 +344,7 @@ static enum zd_next step_gather(struct zd_request *req)
     }
     if (listing->tree.ask.format != ZD_TREE_JSON &&
         zd_request_check_group(req, node->meta,
-            "the formats zarr and zmetadata are the document of a group; this node is none")) {
+            "format=zarr and format=zmetadata apply to groups; this node is not a group")) {
         return ZD_DONE;
     }
     listing->may_show_stored = mode == MODE_AUTO && has_whole_listing(node->meta);

@@ -31,11 +31,12 @@ static enum zd_next respond_missing(struct zd_request *req)
 {
     struct zd_error err = {0};
     const char *name = req->dataset->config.name;
-    err.status = req->path[0] == '\0'
-                     ? zd_fail(&err, ZD_NOT_FOUND,
-                           "the view of dataset '%s' has no index; begin with its " DOCUMENT, name)
-                     : zd_fail(&err, ZD_NOT_FOUND, "the view of dataset '%s' has no key '%.256s'",
-                           name, req->path);
+    err.status =
+        req->path[0] == '\0'
+            ? zd_fail(&err, ZD_NOT_FOUND,
+                  "the view of dataset '%s' has no index; begin with the key " DOCUMENT, name)
+            : zd_fail(&err, ZD_NOT_FOUND, "the view of dataset '%s' has no key '%.256s'", name,
+                  req->path);
     return zd_respond_error(req, "key_not_found", &err);
 }
 
