@@ -47,9 +47,9 @@ export function refusal({code, names, pointer, detail}) {
     h("h2", {id: "refused"}, "This node cannot be interpreted"),
     h("p", null, long(detail ?? code)),
     h("dl", {class: "facts"}, fact("Reason", h("code", null, code)),
-      names?.length > 0 && fact("Not known here", names.map(name => given(name, {class: "chip"}))),
+      names?.length > 0 && fact("Unknown names", names.map(name => given(name, {class: "chip"}))),
       pointer && fact("Where", h("code", null, given(pointer)))),
-    h("p", {class: "hint"}, "Its stored keys are served all the same, and its document is below."));
+    h("p", {class: "hint"}, "The server still serves its stored keys. Its document is below."));
 }
 
 export function warnings(list) {
@@ -85,9 +85,9 @@ class Children {
       const page = await askJson(target("tree", this.dataset, this.path, query), {signal: this.turn.next()});
       this.body.append(...page.nodes.filter(node => node.path !== this.path).map(node => childRow(this.dataset, node)));
       this.cursor = page.next;
-      fill(this.end, page.complete === false && h("p", {class: "note"}, "The store cannot be listed: there may be more."),
+      fill(this.end, page.complete === false && h("p", {class: "note"}, "The store cannot list its keys, so there may be more nodes."),
         page.next !== null ? h("button", {type: "button", class: "more", onclick: () => this.load()}, "show more")
-          : this.body.childElementCount === 0 && h("p", {class: "hint"}, "There is nothing in this group."));
+          : this.body.childElementCount === 0 && h("p", {class: "hint"}, "This group is empty."));
     } catch (error) {
       if (!isAbort(error)) {
         fill(this.end, trouble(error, () => this.load()));
@@ -104,9 +104,9 @@ export class AboutView {
     fill(holder,
       this.children?.element,
       h("section", {class: "panel"}, h("h2", null, "Attributes"),
-        Object.keys(attributes).length === 0 ? h("p", {class: "hint"}, "There are none.") : jsonView(attributes)),
+        Object.keys(attributes).length === 0 ? h("p", {class: "hint"}, "The node has no attributes.") : jsonView(attributes)),
       h("section", {class: "panel"}, h("h2", null, "Document, as Zarr v3"),
-        node.metadata ? jsonView(node.metadata) : h("p", {class: "hint"}, "It cannot be shown as one.")));
+        node.metadata ? jsonView(node.metadata) : h("p", {class: "hint"}, "This document cannot be shown as Zarr v3.")));
   }
 
   show() {}

@@ -130,7 +130,7 @@ function tokenDialog(reason, isRefused, answer) {
       h("h2", {id: "token-title"}, isRefused ? "That token is not accepted" : "A token is needed"),
       h("p", null, reason),
       h("label", {for: "token-field"}, "Token"), field,
-      h("p", {class: "hint"}, "It is kept in the memory of this page only, and forgotten when the page is closed."),
+      h("p", {class: "hint"}, "Only this page keeps the token, in memory. It forgets the token when you close it."),
       h("div", {class: "buttons"},
         h("button", {type: "button", onclick: () => dialog.close("")}, "Cancel"),
         h("button", {class: "primary", value: "use"}, "Use it"))));

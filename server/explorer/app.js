@@ -94,7 +94,7 @@ addEventListener("keydown", event => {
 });
 
 element.token.addEventListener("click", async () => {
-  if (await askForToken("It is sent with every request of this page.")) {
+  if (await askForToken("The page sends the token with every request.")) {
     restart();
   }
 });

@@ -6,7 +6,7 @@ import {bytes, count, fill, framed, h, secondText, spinner, trouble} from "./dom
 const CELLS_MOST = 1 << 20; // asked for at once
 const CELL_PX = 22; // at most
 const HEIGHT_MOST = 420;
-const LEGEND = {stored: "stored", absent: "absent: the fill value", written: "changed while you look"};
+const LEGEND = {stored: "stored", absent: "absent: the fill value", written: "changed since you opened this page"};
 
 function bitsOf(base64) {
   const text = atob(base64);
@@ -83,7 +83,7 @@ export class ChunksView {
       this.holder.hidden = true;
       return;
     }
-    fill(this.words, spinner("Looking which are stored"));
+    fill(this.words, spinner("Checking which chunks are stored"));
     try {
       const query = {present: 1, slice: selection.rank === 0 ? null : this.slice};
       const found = await askJson(target("chunks", selection.dataset, selection.arrayPath, query), {signal: this.turn.next()});

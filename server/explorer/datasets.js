@@ -46,5 +46,5 @@ export async function showDatasets(main, signal) {
   }}, `Show all ${count(all.length)}`);
   fill(main, h("div", {class: "title"}, h("h1", null, "Datasets"),
     h("p", {class: "sub"}, all.length === 1 ? "1 dataset" : `${count(all.length)} datasets`)),
-  all.length === 0 && h("p", {class: "note"}, "There is no dataset that you may read without a token."), list, more);
+  all.length === 0 && h("p", {class: "note"}, "No dataset can be read without a token."), list, more);
 }

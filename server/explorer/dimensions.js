@@ -53,7 +53,7 @@ export class Dimensions {
     try {
       const i = await coordinate.nearest(field.value);
       if (i === null) {
-        fill(row.trouble, coordinate.time ? "A time is expected, as 2024-03-20 12:00" : coordinate.isNumber ? "A number is expected" : "There is no such value");
+        fill(row.trouble, coordinate.time ? "Enter a time, such as 2024-03-20 12:00" : coordinate.isNumber ? "Enter a number" : "The coordinate has no such value");
       } else {
         this.selection.setIndex(d, i);
         this.show();

@@ -22,7 +22,7 @@ export class Live {
   start() {
     this.run().catch(error => {
       if (!isAbort(error)) {
-        this.show("offline", `Changes are not shown as they happen: ${error.message}`);
+        this.show("offline", `Live updates are off: ${error.message}`);
         this.timer = setTimeout(() => this.start(), this.waitMs);
         this.waitMs = Math.min(2 * this.waitMs, AGAIN_MOST_MS);
       }
@@ -36,7 +36,7 @@ export class Live {
   async run() {
     const headers = {Accept: "text/event-stream", ...(this.lastId !== null && {"Last-Event-ID": this.lastId})};
     const answer = await ask(target("events", this.dataset, null), {headers, signal: this.turn.next(), cache: "no-store"});
-    this.show("on", "Changes are shown as they happen");
+    this.show("on", "Live updates are on");
     this.waitMs = AGAIN_MS;
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     for (let text = ""; ;) {

@@ -114,7 +114,7 @@ export class NodeView {
 
   renderViews() {
     const {source} = this;
-    this.inspector = h("aside", {class: "inspector", "aria-label": "What is shown", hidden: source === null});
+    this.inspector = h("aside", {class: "inspector", "aria-label": "Details of the node", hidden: source === null});
     const holder = h("div", {class: "with-inspector"});
     const fitting = source === null ? {} : Object.fromEntries(Object.entries(VIEWS).filter(([, view]) => view.fits(source.array)));
     this.tabs = new Tabs(holder, {...fitting, about: ABOUT}, (View, panel) => {
@@ -161,7 +161,7 @@ export class NodeView {
   }
 
   showChanges() {
-    fill(this.changes, h("div", {class: "note changed"}, h("strong", null, "Changed while you look"), h("ul", null, this.recent.map(event =>
+    fill(this.changes, h("div", {class: "note changed"}, h("strong", null, "Changes since you opened this page"), h("ul", null, this.recent.map(event =>
       h("li", null, h("time", null, event.time.toLocaleTimeString()), ` ${changeWords(event)}`))),
     h("button", {type: "button", onclick: () => {
       this.recent = [];
@@ -197,5 +197,5 @@ function changeWords({kind, indices, change}) {
   if (kind === "chunks") {
     return indices?.length === 1 ? `chunk ${indices[0].join(", ")} was ${change}` : `${count(indices?.length ?? 0)} chunks were ${change}`;
   }
-  return kind === "reset" ? "something; what it was was missed" : `the node was ${kind}`;
+  return kind === "reset" ? "some changes were missed" : `the node was ${kind}`;
 }

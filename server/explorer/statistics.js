@@ -36,7 +36,7 @@ export class StatisticsView {
   constructor(holder, {selection}) {
     Object.assign(this, {selection, turn: new Turn(), sampleTurn: new Turn()});
     this.scope = h("select", {"aria-label": "Of what", onchange: () => this.load()},
-      selection.rank > 1 && h("option", {value: "plane"}, "the plane that is shown"), h("option", {value: "all"}, "the whole array"));
+      selection.rank > 1 && h("option", {value: "plane"}, "the visible plane"), h("option", {value: "all"}, "the whole array"));
     this.numbers = h("div");
     this.histogram = h("div");
     fill(holder, h("section", {class: "panel", "aria-label": "Statistics"}, h("div", {class: "plot-head"}, h("h2", null, "Statistics of"), this.scope), this.numbers),

@@ -138,7 +138,7 @@ class Item {
       this.list.append(more);
       watcher.observe(more);
     } else if (this.children.size === 0) {
-      this.list.append(this.note("", page.complete === false ? "the store cannot be listed" : "empty"));
+      this.list.append(this.note("", page.complete === false ? "the store cannot list its keys" : "empty"));
     }
   }
 

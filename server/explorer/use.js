@@ -4,7 +4,7 @@ import {ask, encoded, hasToken, isAbort, root, target, Turn} from "./api.js";
 import {bytes, fill, h, settled, trouble} from "./dom.js";
 import {isNumeric, typeOf} from "./elements.js";
 
-const SCOPES = {plane: "the plane that is shown", line: "the line that is shown", point: "the point", all: "the whole array"};
+const SCOPES = {plane: "the visible plane", line: "the visible line", point: "the point", all: "the whole array"};
 const FORMATS = {
   raw: ["raw bytes", "bin"], npy: ["NumPy", "npy"], npz: ["NumPy archive", "npz"], json: ["JSON", "json"], csv: ["CSV", "csv"], netcdf: ["netCDF", "nc"],
 };

@@ -73,7 +73,7 @@ export class ValuesView {
       h("tbody", null, Array.from({length: n_rows}, (_, row) => h("tr", null,
         down !== null && h("th", {scope: "row"}, heading(begins[0] + row, texts[0][row])), Array.from({length: n_columns}, (_, column) => cell(row, column)))))));
     this.showPoint();
-    fill(this.words, selection.packing.decode ? "Unpacked: scale_factor and add_offset are applied; what is missing is NaN." : "As stored.",
+    fill(this.words, selection.packing.decode ? "Unpacked: scale_factor and add_offset are applied; missing values are NaN." : "As stored.",
       selection.packing.units && [" Units: ", given(selection.packing.units.slice(0, 100)), "."]);
   }
 

@@ -76,7 +76,7 @@ def test_a_slider_moves_the_picture_the_line_and_the_address(visit, demo):
     expect(page.get_by_label("time, value")).to_have_value("2001-01-15 02:00")
     page.get_by_label("lat, value").fill("no number")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("A number is expected")).to_be_visible()
+    expect(page.get_by_text("Enter a number")).to_be_visible()
 
 
 def test_a_click_chooses_a_point_and_a_line_runs_through_it(visit, demo):
