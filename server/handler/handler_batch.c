@@ -411,8 +411,8 @@ static uint64_t held_bytes(const struct batch *batch)
 }
 
 /* Clients that send JSON often ask for JSON without a thought (curl --json): they get multipart.
- * False: the request is answered. */
-static bool choose_form(struct zd_request *req, struct batch *batch)
+ */
+static enum zd_next choose_form(struct zd_request *req, struct batch *batch)
 {
     static const char *const allowed[] = {ZD_MULTIPART_TYPE, ZD_FRAMES_TYPE, NULL};
     const uint32_t multipart = zd_accept_quality(zd_dependence_accept(req), ZD_MULTIPART_TYPE);
@@ -421,15 +421,14 @@ static bool choose_form(struct zd_request *req, struct batch *batch)
     batch->wants_json = frames == 0 && multipart == 0 &&
                         zd_accept_quality(zd_dependence_accept(req), "application/json") > 0;
     if (frames > 0 || multipart > 0 || batch->wants_json) {
-        return true;
+        return ZD_NEXT;
     }
     const struct zd_problem problem = {
         .code = "not_acceptable",
         .detail = "a batch has the format multipart/mixed or frames",
         .allowed = allowed,
     };
-    (void)zd_respond_problem(req, &problem);
-    return false;
+    return zd_respond_problem(req, &problem);
 }
 
 /* An array that is slow to read is left out, unless that is asked for: then no chunk is in it. */
@@ -452,7 +451,7 @@ static enum zd_next step_prepare(struct zd_request *req)
 {
     struct batch *batch = req->state;
     struct zd_error err = {0};
-    if (!choose_form(req, batch)) {
+    if (choose_form(req, batch) != ZD_NEXT) {
         return ZD_DONE;
     }
     enum zd_status status = read_body(batch, req->json, &err);
@@ -472,7 +471,7 @@ static enum zd_next step_prepare(struct zd_request *req)
 static enum zd_next step_plan(struct zd_request *req)
 {
     struct zd_error err = {0};
-    if (zd_request_check_array(req)) {
+    if (zd_request_check_array(req) != ZD_NEXT) {
         return ZD_DONE;
     }
     struct batch *batch = zd_request_new_state(req, sizeof *batch, zd_task_leave_state);

@@ -486,7 +486,7 @@ static enum zd_next step_plan(struct zd_request *req)
     struct zd_error err = {0};
     struct zd_span text;
     bool is_present;
-    if (zd_request_check_array(req)) {
+    if (zd_request_check_array(req) != ZD_NEXT) {
         return ZD_DONE;
     }
     if (zd_params_flag(&req->params, "present", false, &is_present, &err) != ZD_OK) {

@@ -340,9 +340,8 @@ static enum zd_next verify_bytes(struct zd_request *req)
 
 /* ---- the array ---- */
 
-/* Parses the parameters that name a chunk of the array, as it is now. False: the request is
- * answered. */
-static bool parse(struct zd_request *req)
+/* Parses the parameters that name a chunk of the array, as it is now. */
+static enum zd_next parse(struct zd_request *req)
 {
     struct writing *writing = req->state;
     struct zd_error err = {0};
@@ -352,16 +351,15 @@ static bool parse(struct zd_request *req)
         const char *code = status == ZD_INVALID       ? "bad_parameter"
                            : status == ZD_UNSUPPORTED ? "unsupported_data_type"
                                                       : NULL;
-        (void)zd_respond_error(req, code, &err);
-        return false;
+        return zd_respond_error(req, code, &err);
     }
-    return true;
+    return ZD_NEXT;
 }
 
 static enum zd_next step_locked(struct zd_request *req)
 {
     struct writing *writing = req->state;
-    if (zd_request_check_locked(req, &writing->lock) || !parse(req)) {
+    if (zd_request_check_locked(req, &writing->lock) != ZD_NEXT || parse(req) != ZD_NEXT) {
         return ZD_DONE;
     }
     writing->node = zd_node_ref(writing->lock.node);
@@ -424,42 +422,40 @@ static uint64_t held_bytes(const struct zd_request *req)
 }
 
 /* A length that is known to be wrong is refused before the first byte comes. */
-static bool length_is_possible(struct zd_request *req)
+static enum zd_next judge_length(struct zd_request *req)
 {
     const struct writing *writing = req->state;
     const uint64_t chunk_bytes =
         zd_layout_chunk_bytes(req->node->layout, writing->ask.level, writing->ask.index);
     const uint64_t found = req->upload.length;
     if (!writing->ask.is_decoded || !req->upload.has_length || found == chunk_bytes) {
-        return true;
+        return ZD_NEXT;
     }
     struct zd_error err = {0};
     err.status = zd_fail(&err, ZD_INVALID, "a decoded chunk has %llu bytes, but the body has %llu",
         (unsigned long long)chunk_bytes, (unsigned long long)found);
     zd_fact_expected(&err, "%llu bytes", (unsigned long long)chunk_bytes);
     zd_fact_found(&err, "%llu bytes", (unsigned long long)found);
-    (void)zd_respond_error(req, "bad_body", &err);
-    return false;
+    return zd_respond_error(req, "bad_body", &err);
 }
 
 /* So are elements of an array whose codecs are only read. */
-static bool elements_are_possible(struct zd_request *req)
+static enum zd_next judge_elements(struct zd_request *req)
 {
     const struct writing *writing = req->state;
     struct zd_error err = {0};
     const enum zd_status status =
         writing->ask.is_decoded ? zd_chain_check_encodes(req->node->meta->chain, &err) : ZD_OK;
-    if (status != ZD_OK) {
-        (void)zd_respond_error(req, NULL, &err);
-    }
-    return status == ZD_OK;
+    return status == ZD_OK ? ZD_NEXT : zd_respond_error(req, NULL, &err);
 }
 
 static enum zd_next step_plan(struct zd_request *req)
 {
     const struct writing *writing = req->state;
-    if (zd_request_check_writable(req) || !parse(req) ||
-        (!writing->is_erase && !(elements_are_possible(req) && length_is_possible(req)))) {
+    if (zd_request_check_writable(req) != ZD_NEXT || parse(req) != ZD_NEXT) {
+        return ZD_DONE;
+    }
+    if (!writing->is_erase && (judge_elements(req) != ZD_NEXT || judge_length(req) != ZD_NEXT)) {
         return ZD_DONE;
     }
     const bool is_too_long = !writing->is_erase && req->upload.length > body_max(req);
@@ -471,28 +467,26 @@ static enum zd_next step_plan(struct zd_request *req)
 
 /* ---- requests ---- */
 
-/* False: the request is answered. */
-static bool judge_head(struct zd_request *req)
+static enum zd_next judge_head(struct zd_request *req)
 {
     static const char *const allowed[] = {BYTES_TYPE, NULL};
     const char *type = zd_connection_header(req, "Content-Type");
     if (type == NULL || zd_body_is_type(type, BYTES_TYPE)) {
-        return zd_body_is_plain(req);
+        return zd_body_check_plain(req);
     }
     const struct zd_problem problem = {
         .code = "unsupported_media_type",
         .detail = "the Content-Type must be " BYTES_TYPE " or absent",
         .allowed = allowed,
     };
-    (void)zd_respond_problem(req, &problem);
-    return false;
+    return zd_respond_problem(req, &problem);
 }
 
 static enum zd_next step_begin(struct zd_request *req)
 {
     struct zd_error err = {0};
     const bool is_erase = strcmp(req->method, "DELETE") == 0;
-    if (!is_erase && !judge_head(req)) {
+    if (!is_erase && judge_head(req) != ZD_NEXT) {
         return ZD_DONE;
     }
     struct writing *writing = zd_request_new_state(req, sizeof *writing, leave);

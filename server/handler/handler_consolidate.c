@@ -275,12 +275,13 @@ static enum zd_next step_condition(struct zd_request *req)
 static enum zd_next step_locked(struct zd_request *req)
 {
     struct consolidation *consolidation = req->state;
-    if (zd_request_check_found(req, &consolidation->lock.wait)) {
+    if (zd_request_check_found(req, &consolidation->lock.wait) != ZD_NEXT) {
         return ZD_DONE;
     }
     struct zd_node *node = zd_node_ref(consolidation->lock.node);
     consolidation->node = node;
-    if (zd_request_check_group(req, node->meta, "only groups have consolidated metadata")) {
+    if (zd_request_check_group(req, node->meta, "only groups have consolidated metadata") !=
+        ZD_NEXT) {
         return ZD_DONE;
     }
     if (node->meta->dialect->list == NULL) {

@@ -147,7 +147,7 @@ static enum zd_next step_get(struct zd_request *req)
             .allowed = allowed};
         return zd_respond_problem(req, &problem);
     }
-    if (!zd_multiscale_has(req->node->meta) && zd_request_check_array(req)) {
+    if (!zd_multiscale_has(req->node->meta) && zd_request_check_array(req) != ZD_NEXT) {
         return ZD_DONE;
     }
     struct zd_picture *picture = zd_picture_new(req, &kind);

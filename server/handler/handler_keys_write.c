@@ -354,25 +354,23 @@ static enum zd_next judge_chunk(struct zd_request *req)
 /* ---- the meaning of a key ---- */
 
 /* Refuses keys below an array that cannot be interpreted, since they cannot be judged. A dataset
- * that takes unknown keys stores them. True: the request is answered. */
-static bool refuse_meaning(struct zd_request *req)
+ * that takes unknown keys stores them. */
+static enum zd_next judge_meaning(struct zd_request *req)
 {
     struct zd_key_lock *key = &change_of(req)->key;
     const bool is_erase = change_of(req)->is_erase;
     if (key->wait.status != ZD_OK) {
-        (void)zd_respond_error(req, NULL, &key->wait.err);
-        return true;
+        return zd_respond_error(req, NULL, &key->wait.err);
     }
     if (key->meaning == ZD_KEY_OUTSIDE && !is_erase) {
         ZD_SCOPED_TEXT(detail, ZD_ERROR_TEXT_BYTES);
         zd_text_addf(&detail, "'%.200s' lies outside the grid of the array's chunks", key->rest);
-        (void)refuse(req, "out_of_bounds", detail.at);
-        return true;
+        return refuse(req, "out_of_bounds", detail.at);
     }
     const bool is_unknown =
         key->meaning == ZD_KEY_UNKNOWN && !is_erase && !req->dataset->config.accept_unknown;
     if (key->meaning != ZD_KEY_CHUNK && !is_unknown) {
-        return false;
+        return ZD_NEXT;
     }
     zd_request_set_node(req, key->node);
     return zd_request_check_writable(req);
@@ -382,7 +380,7 @@ static bool refuse_meaning(struct zd_request *req)
 static enum zd_next step_locked(struct zd_request *req)
 {
     const struct change *change = change_of(req);
-    if (refuse_meaning(req)) {
+    if (judge_meaning(req) != ZD_NEXT) {
         return ZD_DONE;
     }
     if (is_chunk(change) && change->is_staged) {
@@ -529,7 +527,7 @@ static enum zd_next step_erase_document(struct zd_request *req)
 static enum zd_next step_found(struct zd_request *req)
 {
     const struct change *change = change_of(req);
-    if (refuse_meaning(req)) {
+    if (judge_meaning(req) != ZD_NEXT) {
         return ZD_DONE;
     }
     if (!change->is_erase) {
@@ -542,23 +540,21 @@ static enum zd_next step_found(struct zd_request *req)
 
 /* ---- requests ---- */
 
-/* Judges the request by its head. False: the request is answered. */
-static bool judge_head(struct zd_request *req)
+/* Judges the request by its head. */
+static enum zd_next judge_head(struct zd_request *req)
 {
     if (!req->dataset->config.allow_keys) {
-        (void)refuse(req, "forbidden", "this dataset does not serve its stored keys");
-        return false;
+        return refuse(req, "forbidden", "this dataset does not serve its stored keys");
     }
     if (req->path_ends_in_slash || !zd_key_is_valid(req->path)) {
-        (void)refuse(req, "bad_path", "stored objects cannot have that key");
-        return false;
+        return refuse(req, "bad_path", "stored objects cannot have that key");
     }
-    return zd_body_is_plain(req);
+    return zd_body_check_plain(req);
 }
 
 static enum zd_next step_begin(struct zd_request *req)
 {
-    if (!judge_head(req)) {
+    if (judge_head(req) != ZD_NEXT) {
         return ZD_DONE;
     }
     struct change *change = zd_request_new_state(req, sizeof *change, leave);

@@ -360,13 +360,12 @@ static bool may_make(const void *maker, const char *path)
     return zd_permission_makes(maker, path);
 }
 
-/* False: the request is answered. */
-static bool begin(struct zd_request *req, enum zd_metadata_kind kind)
+static enum zd_next begin(struct zd_request *req, enum zd_metadata_kind kind)
 {
     struct node_write *write = zd_request_new_state(req, sizeof *write, leave);
     struct zd_error err = {0};
     if (write == NULL) {
-        return false;
+        return ZD_DONE;
     }
     req->is_storing = is_storing;
     write->req = req;
@@ -379,10 +378,9 @@ static bool begin(struct zd_request *req, enum zd_metadata_kind kind)
     write->input.reader = zd_permission_reader(req);
     zd_node_show_init(&write->show, req);
     if (read_flags(req, write, &err) != ZD_OK) {
-        (void)zd_respond_error(req, "bad_parameter", &err);
-        return false;
+        return zd_respond_error(req, "bad_parameter", &err);
     }
-    return true;
+    return ZD_NEXT;
 }
 
 /* Memory is admitted before the body is parsed, and for the nodes on the way. Its place is given
@@ -407,7 +405,7 @@ static enum zd_next step_put(struct zd_request *req)
 {
     struct zd_error err = {0};
     const char *code = NULL;
-    if (!begin(req, ZD_METADATA_PUT)) {
+    if (begin(req, ZD_METADATA_PUT) != ZD_NEXT) {
         return ZD_DONE;
     }
     if (zd_body_check(req, ZD_BODY_JSON, &code, &err) != ZD_OK) {
@@ -442,12 +440,13 @@ static enum zd_next step_patch_admitted(struct zd_request *req)
 
 static enum zd_next step_patch(struct zd_request *req)
 {
-    return begin(req, ZD_METADATA_PATCH) ? admit_change(req, step_patch_admitted) : ZD_DONE;
+    return begin(req, ZD_METADATA_PATCH) == ZD_NEXT ? admit_change(req, step_patch_admitted)
+                                                    : ZD_DONE;
 }
 
 static enum zd_next step_delete(struct zd_request *req)
 {
-    return begin(req, ZD_METADATA_ERASE) ? admit_change(req, step_admitted) : ZD_DONE;
+    return begin(req, ZD_METADATA_ERASE) == ZD_NEXT ? admit_change(req, step_admitted) : ZD_DONE;
 }
 
 static const struct zd_route routes[] = {

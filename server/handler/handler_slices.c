@@ -364,7 +364,7 @@ static enum zd_next step_plan_again(struct zd_request *req)
         return zd_respond_error(req, code, &err);
     }
     req->step = step_prepare;
-    return zd_slice_plan(slice) ? ZD_NEXT : ZD_DONE;
+    return zd_slice_plan(slice);
 }
 
 static enum zd_next step_named(struct zd_request *req)
@@ -403,7 +403,7 @@ static enum zd_next step_plan(struct zd_request *req)
     if (!slice->is_selected && zd_slice_read_select(&slice->read, &code, &err) != ZD_OK) {
         return zd_respond_error(req, code, &err);
     }
-    if (!zd_slice_plan(slice)) {
+    if (zd_slice_plan(slice) != ZD_NEXT) {
         return ZD_DONE;
     }
     if (slice->shared != NULL) {
@@ -445,20 +445,21 @@ static bool names_arrays(const struct zd_request *req)
                              : zd_params_find(&req->params, "arrays", &value);
 }
 
-/* A node that cannot be sliced has no state. @return false: the request is answered */
-static bool make_state(struct zd_request *req)
+/* A node that cannot be sliced has no state. */
+static enum zd_next make_state(struct zd_request *req)
 {
     static const char detail[] = "arrays= selects arrays of a group, but this node is an array";
     const struct zd_meta *meta = req->node->meta;
-    if (names_arrays(req) ? zd_request_check_group(req, meta, detail)
-                          : !zd_multiscale_has(meta) && zd_request_check_array(req)) {
-        return false;
+    enum zd_next next = ZD_NEXT;
+    if (names_arrays(req)) {
+        next = zd_request_check_group(req, meta, detail);
+    } else if (!zd_multiscale_has(meta)) {
+        next = zd_request_check_array(req);
     }
-    if (zd_slice_new(req, &kind) == NULL) {
-        zd_respond_no_memory(req, "the request");
-        return false;
+    if (next == ZD_NEXT && zd_slice_new(req, &kind) == NULL) {
+        next = zd_respond_no_memory(req, "the request");
     }
-    return true;
+    return next;
 }
 
 /* A parameter that has a list of values is refused with it. */
@@ -486,7 +487,7 @@ static enum zd_next begin(struct zd_request *req)
 
 static enum zd_next step_plan_query(struct zd_request *req)
 {
-    if (!make_state(req)) {
+    if (make_state(req) != ZD_NEXT) {
         return ZD_DONE;
     }
     struct zd_error err = {0};
@@ -499,7 +500,7 @@ static enum zd_next step_plan_query(struct zd_request *req)
 
 static enum zd_next step_read_body(struct zd_request *req)
 {
-    if (!make_state(req)) {
+    if (make_state(req) != ZD_NEXT) {
         return ZD_DONE;
     }
     struct zd_error err = {0};
@@ -568,7 +569,7 @@ static enum zd_next step_put(struct zd_request *req)
     struct zd_error err = {0};
     const char *code = NULL;
     const struct zd_format *format = zd_slice_body_format(req);
-    if (format == NULL || !zd_body_is_plain(req)) {
+    if (format == NULL || zd_body_check_plain(req) != ZD_NEXT) {
         return ZD_DONE;
     }
     struct zd_slice_write *write = zd_slice_write_new(req, format, step_respond_write);

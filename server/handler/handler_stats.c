@@ -412,7 +412,7 @@ static enum zd_next step_plan(struct zd_request *req)
 {
     struct zd_error err = {0};
     const char *code;
-    if (zd_request_check_array(req)) {
+    if (zd_request_check_array(req) != ZD_NEXT) {
         return ZD_DONE;
     }
     struct stats *stats = zd_alloc_zero(1, sizeof *stats);

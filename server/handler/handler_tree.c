@@ -123,8 +123,7 @@ static void leave(struct zd_request *req)
     zd_task_leave(&listing->task);
 }
 
-/* The format; false when the request is answered. */
-static bool choose_format(struct zd_request *req, struct listing *listing)
+static enum zd_next choose_format(struct zd_request *req, struct listing *listing)
 {
     static const enum zd_tree_format formats[] = {ZD_TREE_JSON, ZD_TREE_ZARR, ZD_TREE_ZMETADATA};
     uint32_t format = 0;
@@ -134,11 +133,10 @@ static bool choose_format(struct zd_request *req, struct listing *listing)
             .allowed = format_names,
             .detail = "listings are available as json, zarr or zmetadata",
         };
-        (void)zd_respond_problem(req, &problem);
-        return false;
+        return zd_respond_problem(req, &problem);
     }
     listing->tree.ask.format = formats[format];
-    return true;
+    return ZD_NEXT;
 }
 
 /* A listing of the request's path; NULL: the request is answered. */
@@ -167,7 +165,7 @@ static enum zd_next step_begin(struct zd_request *req)
 {
     struct listing *listing = new_listing(req);
     struct zd_error err = {0};
-    if (listing == NULL || !choose_format(req, listing)) {
+    if (listing == NULL || choose_format(req, listing) != ZD_NEXT) {
         return ZD_DONE;
     }
     struct zd_tree_ask *ask = &listing->tree.ask;
@@ -344,7 +342,8 @@ static enum zd_next step_gather(struct zd_request *req)
     }
     if (listing->tree.ask.format != ZD_TREE_JSON &&
         zd_request_check_group(req, node->meta,
-            "format=zarr and format=zmetadata apply to groups; this node is not a group")) {
+            "format=zarr and format=zmetadata apply to groups; this node is not a group") !=
+            ZD_NEXT) {
         return ZD_DONE;
     }
     listing->may_show_stored = mode == MODE_AUTO && has_whole_listing(node->meta);

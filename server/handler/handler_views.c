@@ -258,7 +258,7 @@ static enum zd_next step_array(struct zd_request *req)
     if (is_refused(req)) {
         return refuse_node(req);
     }
-    if (zd_request_check_array(req)) {
+    if (zd_request_check_array(req) != ZD_NEXT) {
         return ZD_DONE;
     }
     return serve_chunk(req, req->path + len + (len == 0 ? 0 : 1));

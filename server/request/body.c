@@ -48,7 +48,7 @@ enum zd_status zd_body_check(const struct zd_request *req, const char *media_typ
     return ZD_OK;
 }
 
-bool zd_body_is_plain(struct zd_request *req)
+enum zd_next zd_body_check_plain(struct zd_request *req)
 {
     static const char *const plain[] = {"identity", NULL};
     const char *coding = req->content_encoding;
@@ -60,10 +60,9 @@ bool zd_body_is_plain(struct zd_request *req)
         problem.code = "bad_request";
         problem.detail = "send the whole body without Content-Range";
     } else {
-        return true;
+        return ZD_NEXT;
     }
-    (void)zd_respond_problem(req, &problem);
-    return false;
+    return zd_respond_problem(req, &problem);
 }
 
 enum zd_status zd_body_fault(

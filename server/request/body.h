@@ -43,11 +43,9 @@ ZD_RESULT zd_body_check(const struct zd_request *req, const char *media_type, co
 /** Whether a Content-Type names that media type, whatever its parameters. */
 bool zd_body_is_type(const char *content_type, const char *media_type);
 
-/**
- * Whether the body is all of what is to be written, as it is: it has no Content-Encoding (415) and
- * no Content-Range (400). False: the request is answered.
- */
-bool zd_body_is_plain(struct zd_request *req);
+/** Refuse a body that is not all of what is to be written, as it is: with a Content-Encoding (415)
+ * or a Content-Range (400). */
+enum zd_next zd_body_check_plain(struct zd_request *req);
 
 /**
  * Report a fault in a body that is JSON.

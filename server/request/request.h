@@ -171,22 +171,22 @@ enum zd_next zd_request_want_datasets(struct zd_request *req, zd_step *next);
 /** Put another node in the place of the request's own; takes a reference. */
 void zd_request_set_node(struct zd_request *req, struct zd_node *node);
 
-/* Answer requests whose node cannot be worked on. Each returns true when the request is answered:
- * the step returns ZD_DONE. */
+/* Answer requests whose node cannot be worked on. Each returns ZD_DONE when it has answered. */
 
 /** Its node is not an array (400 not_an_array) or must not be interpreted (422 with its faults). */
-bool zd_request_check_array(struct zd_request *req);
+enum zd_next zd_request_check_array(struct zd_request *req);
 
 /** A node is not a group (not_a_group with that detail) or must not be interpreted. */
-bool zd_request_check_group(struct zd_request *req, const struct zd_meta *meta, const char *detail);
+enum zd_next zd_request_check_group(
+    struct zd_request *req, const struct zd_meta *meta, const char *detail);
 
 /** The same as for an array, for a request that writes chunks: also when the node's dialect is
  * read-only (405). */
-bool zd_request_check_writable(struct zd_request *req);
+enum zd_next zd_request_check_writable(struct zd_request *req);
 
 /** Its node was not found (404 node_not_found), or could not be looked for. @param wait that of the
  * look-up */
-bool zd_request_check_found(struct zd_request *req, const struct zd_wait *wait);
+enum zd_next zd_request_check_found(struct zd_request *req, const struct zd_wait *wait);
 
 /** Its node was not found: 404 node_not_found with the nearest nodes.
  * @return what the step returns */
@@ -194,7 +194,7 @@ enum zd_next zd_request_refuse_missing(struct zd_request *req);
 
 /** For writers of chunks that hold the lock of an array: all of the above. Then the node under the
  * lock is the request's own. */
-bool zd_request_check_locked(struct zd_request *req, const struct zd_node_lock *lock);
+enum zd_next zd_request_check_locked(struct zd_request *req, const struct zd_node_lock *lock);
 
 /* The answer's body for steps that make it piece by piece. */
 

@@ -41,60 +41,48 @@ uint64_t zd_request_client(const struct zd_request *req)
 
 /* ---- the node ---- */
 
-bool zd_request_check_array(struct zd_request *req)
+enum zd_next zd_request_check_array(struct zd_request *req)
 {
     const struct zd_meta *meta = req->node->meta;
     if (zd_meta_is_refused(meta)) {
         struct zd_error err = {0};
         const enum zd_status status = zd_faults_status(&meta->faults, &err);
-        (void)zd_respond_faults(req, &meta->faults, status == ZD_OK ? NULL : &err);
-        return true;
+        return zd_respond_faults(req, &meta->faults, status == ZD_OK ? NULL : &err);
     }
     if (!zd_meta_is_array(meta)) {
         const struct zd_error err = {.status = ZD_INVALID,
             .text = "the node is a group, but only arrays have slices and chunks"};
-        zd_respond_error(req, "not_an_array", &err);
-        return true;
+        return zd_respond_error(req, "not_an_array", &err);
     }
     const struct zd_error *fault = req->node->fault;
-    if (fault != NULL) {
-        zd_respond_error(req, "unsupported_grid", fault);
-        return true;
-    }
-    return false;
+    return fault == NULL ? ZD_NEXT : zd_respond_error(req, "unsupported_grid", fault);
 }
 
-bool zd_request_check_group(struct zd_request *req, const struct zd_meta *meta, const char *detail)
+enum zd_next zd_request_check_group(
+    struct zd_request *req, const struct zd_meta *meta, const char *detail)
 {
     if (zd_meta_is_refused(meta)) {
-        (void)zd_respond_faults(req, &meta->faults, NULL);
-        return true;
-    }
-    if (meta->type == ZD_NODE_GROUP) {
-        return false;
+        return zd_respond_faults(req, &meta->faults, NULL);
     }
     const struct zd_problem problem = {.code = "not_a_group", .detail = detail};
-    (void)zd_respond_problem(req, &problem);
-    return true;
+    return meta->type == ZD_NODE_GROUP ? ZD_NEXT : zd_respond_problem(req, &problem);
 }
 
-bool zd_request_check_writable(struct zd_request *req)
+enum zd_next zd_request_check_writable(struct zd_request *req)
 {
-    if (zd_request_check_array(req)) {
-        return true;
+    if (zd_request_check_array(req) != ZD_NEXT) {
+        return ZD_DONE;
     }
     struct zd_error err = {0};
     const enum zd_status status = zd_dialect_check_writes_chunks(req->node->meta, &err);
     if (status != ZD_OK) {
-        (void)zd_respond_error(req, NULL, &err);
-        return true;
+        return zd_respond_error(req, NULL, &err);
     }
     if (req->node->meta->view.skips_empty && zd_permission_is_blind(req)) {
         /* Whether a chunk is there afterwards would tell whether its other elements are empty. */
-        (void)zd_permission_refuse_blind(req);
-        return true;
+        return zd_permission_refuse_blind(req);
     }
-    return false;
+    return ZD_NEXT;
 }
 
 static enum zd_next respond_missing(struct zd_request *req, const struct zd_suggest *nearest)
@@ -137,15 +125,13 @@ enum zd_next zd_request_refuse_missing(struct zd_request *req)
     return zd_suggest_nodes_want(near, req->dataset, req->path);
 }
 
-bool zd_request_check_found(struct zd_request *req, const struct zd_wait *wait)
+enum zd_next zd_request_check_found(struct zd_request *req, const struct zd_wait *wait)
 {
     const struct zd_suggest none = {.n = 0};
     if (wait->status == ZD_NOT_FOUND) {
-        (void)respond_missing(req, &none);
-    } else if (wait->status != ZD_OK) {
-        zd_respond_error(req, NULL, &wait->err);
+        return respond_missing(req, &none);
     }
-    return wait->status != ZD_OK;
+    return wait->status == ZD_OK ? ZD_NEXT : zd_respond_error(req, NULL, &wait->err);
 }
 
 void zd_request_set_node(struct zd_request *req, struct zd_node *node)
@@ -155,10 +141,10 @@ void zd_request_set_node(struct zd_request *req, struct zd_node *node)
     zd_node_unref(before);
 }
 
-bool zd_request_check_locked(struct zd_request *req, const struct zd_node_lock *lock)
+enum zd_next zd_request_check_locked(struct zd_request *req, const struct zd_node_lock *lock)
 {
-    if (zd_request_check_found(req, &lock->wait)) {
-        return true;
+    if (zd_request_check_found(req, &lock->wait) != ZD_NEXT) {
+        return ZD_DONE;
     }
     zd_request_set_node(req, lock->node);
     return zd_request_check_writable(req);

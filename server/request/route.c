@@ -374,9 +374,8 @@ static enum zd_next refuse_params(
     return zd_respond_suggestions(req, "unknown_parameter", err, &nearest);
 }
 
-/* Below /v1 every parameter must be known; `pretty` is known everywhere there. False: the request
- * is answered. */
-static bool take_params(struct zd_request *req, struct zd_span query)
+/* Below /v1 every parameter must be known; `pretty` is known everywhere there. */
+static enum zd_next take_params(struct zd_request *req, struct zd_span query)
 {
     struct zd_error err = {0};
     const char *const *allowed = req->route->params;
@@ -390,11 +389,9 @@ static bool take_params(struct zd_request *req, struct zd_span query)
     const enum zd_status status =
         zd_params_parse(query, allowed, req->route->repeats, &req->params, &err);
     if (status == ZD_INVALID) {
-        (void)refuse_params(req, allowed, &err);
-    } else if (status != ZD_OK) {
-        (void)zd_respond_error(req, NULL, &err);
+        return refuse_params(req, allowed, &err);
     }
-    return status == ZD_OK;
+    return status == ZD_OK ? ZD_NEXT : zd_respond_error(req, NULL, &err);
 }
 
 static enum zd_next step_begin(struct zd_request *req)
@@ -402,7 +399,7 @@ static enum zd_next step_begin(struct zd_request *req)
     struct zd_span query;
     struct zd_error err = {0};
     (void)zd_route_path(req->target, &query);
-    if (!take_params(req, query)) {
+    if (take_params(req, query) != ZD_NEXT) {
         return ZD_DONE;
     }
     bool is_pretty; /* the routes that take it do not look at it until they answer */

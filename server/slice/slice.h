@@ -72,9 +72,8 @@ uint64_t zd_slice_cost_ns(const struct zd_slice_read *read);
 /**
  * The selection is known: choose the format, and judge the slice against expected_shape and the
  * limits. Everything that can be refused is refused here, before any chunk is touched.
- * @return false: the request is answered
  */
-bool zd_slice_plan(struct zd_slice *slice);
+enum zd_next zd_slice_plan(struct zd_slice *slice);
 
 /** A time is beyond datetime64, and nothing was sent yet: forget what was planned; planned again,
  * times stay numbers. @return false: that is not what has failed */

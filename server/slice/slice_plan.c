@@ -22,7 +22,7 @@ static enum zd_format_layout layout_of(const struct zd_slice_params *ask)
 }
 
 /* The allowed formats are listed by name to clients that used a name, else by media type. */
-static void refuse_format(struct zd_request *req, const struct zd_slice_params *ask,
+static enum zd_next refuse_format(struct zd_request *req, const struct zd_slice_params *ask,
     const struct zd_dtype *dtype, uint32_t rank, const uint64_t *shape)
 {
     const bool by_name = ask->has_format;
@@ -46,11 +46,11 @@ static void refuse_format(struct zd_request *req, const struct zd_slice_params *
                                "no format in Accept is available for %s of shape (%s)%s",
                                dtype->name, lengths.at, as_what);
     const struct zd_problem problem = {.code = "not_acceptable", .err = &err, .allowed = allowed};
-    zd_respond_problem(req, &problem);
+    return zd_respond_problem(req, &problem);
 }
 
-/* A row has more than its element. @return false: the request is answered */
-static bool check_table(struct zd_slice *slice, uint32_t rank)
+/* A row has more than its element. */
+static enum zd_next check_table(struct zd_slice *slice, uint32_t rank)
 {
     const struct zd_slice_view view = zd_slice_read_view(&slice->read);
     const uint64_t bytes_max = bytes_max_of(slice);
@@ -59,34 +59,32 @@ static bool check_table(struct zd_slice *slice, uint32_t rank)
     const uint64_t n_rows = zd_slice_result_bytes(&slice->result) / element;
     struct zd_error err = {0};
     if (!slice->format->is_table || n_rows <= bytes_max / row) {
-        return true;
+        return ZD_NEXT;
     }
     err.status = zd_fail_limit(&err, bytes_max, n_rows * row,
         "the table has %llu rows of %llu bytes each; limits.slice_bytes is %llu",
         (unsigned long long)n_rows, (unsigned long long)row, (unsigned long long)bytes_max);
-    zd_slice_view_refuse(
+    return zd_slice_view_refuse(
         &view, bytes_max / row * slice->read.node->meta->dtype.bytes, &err, slice->read.task.req);
-    return false;
 }
 
-/* @return false: the request is answered */
-static bool check_header(struct zd_slice *slice, uint32_t rank, const uint64_t *shape)
+static enum zd_next check_header(struct zd_slice *slice, uint32_t rank, const uint64_t *shape)
 {
     struct zd_error err = {0};
     if (!slice->read.ask.header || slice->format->is_table || rank < 2 ||
         shape[1] <= ZD_HEADER_COLUMNS_MAX) {
-        return true;
+        return ZD_NEXT;
     }
     err.status = zd_fail_limit(&err, ZD_HEADER_COLUMNS_MAX, shape[1],
         "the header line would have %llu names; at most %u are allowed",
         (unsigned long long)shape[1], ZD_HEADER_COLUMNS_MAX);
     zd_fact_name(&err, "header");
-    zd_respond_error(slice->read.task.req, "bad_parameter", &err);
-    return false;
+    return zd_respond_error(slice->read.task.req, "bad_parameter", &err);
 }
 
 /* A parameter that has a list of values is refused with it. */
-static void refuse_result(struct zd_slice *slice, const char *code, const struct zd_error *err)
+static enum zd_next refuse_result(
+    struct zd_slice *slice, const char *code, const struct zd_error *err)
 {
     const char *dimension[ZD_RANK_MAX + 1];
     const bool is_list =
@@ -97,11 +95,11 @@ static void refuse_result(struct zd_slice *slice, const char *code, const struct
         .err = err,
         .allowed = is_list ? dimension : zd_slice_params_allowed(err->facts.name),
     };
-    zd_respond_problem(slice->read.task.req, &problem);
+    return zd_respond_problem(slice->read.task.req, &problem);
 }
 
 /* Check the read and the answered elements where several become one. */
-static bool check_joined(struct zd_slice *slice)
+static enum zd_next check_joined(struct zd_slice *slice)
 {
     const struct zd_slice_view view = zd_slice_read_view(&slice->read);
     const struct zd_settings *settings = &slice->read.node->dataset->server->config->settings;
@@ -111,8 +109,7 @@ static bool check_joined(struct zd_slice *slice)
     const uint64_t most = reads_much ? settings->limits_stats_bytes : settings->limits_slice_bytes;
     struct zd_error err = {0};
     if (zd_slice_view_check(&view, UINT64_MAX, "limits.stats_bytes", &err) != ZD_OK) {
-        zd_respond_error(slice->read.task.req, "too_large", &err);
-        return false;
+        return zd_respond_error(slice->read.task.req, "too_large", &err);
     }
     if (reads_much || n > most) {
         err.status = zd_fail_limit(&err, most, reads_much ? n_read : n,
@@ -120,14 +117,13 @@ static bool check_joined(struct zd_slice *slice)
             reads_much ? "selected elements have" : "answer has",
             (unsigned long long)(reads_much ? n_read : n),
             reads_much ? "stats_bytes" : "slice_bytes", (unsigned long long)most);
-        zd_respond_error(slice->read.task.req, "too_large", &err);
-        return false;
+        return zd_respond_error(slice->read.task.req, "too_large", &err);
     }
-    return true;
+    return ZD_NEXT;
 }
 
 /* Check the limits of reading and of answering. */
-static bool check_limits(struct zd_slice *slice)
+static enum zd_next check_limits(struct zd_slice *slice)
 {
     struct zd_request *req = slice->read.task.req;
     const struct zd_slice_view view = zd_slice_read_view(&slice->read);
@@ -136,21 +132,19 @@ static bool check_limits(struct zd_slice *slice)
     const uint64_t n = zd_slice_result_bytes(&slice->result);
     struct zd_error err = {0};
     if (zd_slice_view_check(&view, bytes_max, "limits.slice_bytes", &err) != ZD_OK) {
-        zd_slice_view_refuse(&view, bytes_max, &err, req);
-        return false;
+        return zd_slice_view_refuse(&view, bytes_max, &err, req);
     }
     if (n > bytes_max) {
         err.status = zd_fail_limit(&err, bytes_max, n,
             "the answer has %llu bytes; limits.slice_bytes is %llu", (unsigned long long)n,
             (unsigned long long)bytes_max);
         /* Elements of the answer are longer than those that are read. */
-        zd_slice_view_refuse(&view, (uint64_t)((zd_u128)bytes_max * n_read / n), &err, req);
-        return false;
+        return zd_slice_view_refuse(&view, (uint64_t)((zd_u128)bytes_max * n_read / n), &err, req);
     }
-    return true;
+    return ZD_NEXT;
 }
 
-bool zd_slice_plan(struct zd_slice *slice)
+enum zd_next zd_slice_plan(struct zd_slice *slice)
 {
     struct zd_request *req = slice->read.task.req;
     const struct zd_slice_params *ask = &slice->read.ask;
@@ -165,28 +159,28 @@ bool zd_slice_plan(struct zd_slice *slice)
         .stored = &slice->read.selection,
     };
     if (zd_slice_result_plan(&slice->result, &terms, &code, &err) != ZD_OK) {
-        refuse_result(slice, code, &err);
-        return false;
+        return refuse_result(slice, code, &err);
     }
     slice->selected = slice->read.selection;
     slice->read.selection = slice->result.blocks.stored;
     if (slice->shared != NULL) { /* one format, and one limit of all */
-        return true;
+        return ZD_NEXT;
     }
     const uint32_t rank = zd_slice_result_shape(&slice->result, shape);
     slice->format = zd_format_choose(ask->has_format ? &ask->format : NULL,
         ask->has_format ? NULL : zd_dependence_accept(req), layout_of(ask), dtype, rank, shape);
     if (slice->format == NULL) {
-        refuse_format(req, ask, dtype, rank, shape);
-        return false;
+        return refuse_format(req, ask, dtype, rank, shape);
     }
     if (zd_slice_params_check_shape(ask, "slice", shape, rank, &err) != ZD_OK) {
-        zd_respond_error(req, "shape_mismatch", &err);
-        return false;
+        return zd_respond_error(req, "shape_mismatch", &err);
     }
     const bool is_joined = zd_slice_result_joins(&slice->result);
-    return (is_joined ? check_joined(slice) : check_limits(slice)) && check_table(slice, rank) &&
-           check_header(slice, rank, shape);
+    if ((is_joined ? check_joined(slice) : check_limits(slice)) != ZD_NEXT ||
+        check_table(slice, rank) != ZD_NEXT) {
+        return ZD_DONE;
+    }
+    return check_header(slice, rank, shape);
 }
 
 bool zd_slice_names_positions(const struct zd_slice *slice)

@@ -159,7 +159,7 @@ static enum zd_next take_level(struct zd_slice_read *read, uint32_t level)
     zd_request_set_node(req, node);
     zd_node_unref(read->node);
     read->node = zd_node_ref(node);
-    return zd_request_check_array(req) ? ZD_DONE : go_to_plan(read);
+    return zd_request_check_array(req) == ZD_NEXT ? go_to_plan(read) : ZD_DONE;
 }
 
 /* The level with the fewest elements, of several levels of which one is counted. */

@@ -232,26 +232,21 @@ enum zd_next zd_slice_set_refuse_missing(struct zd_slice_set *set, uint32_t i)
     return zd_suggest_nodes_want(&set->near, set->req->dataset, set->part[i].path);
 }
 
-/* It must be an array that can be read. @return false: the request is answered */
-static bool check_node(struct zd_slice_set *set, const char *name, const struct zd_node *node)
+/* It must be an array that can be read. */
+static enum zd_next check_node(
+    struct zd_slice_set *set, const char *name, const struct zd_node *node)
 {
     struct zd_error err = {0};
     if (zd_meta_is_refused(node->meta)) {
         err.status =
             zd_fail(&err, ZD_UNSUPPORTED, "the array '%.200s' cannot be interpreted", name);
-        (void)zd_respond_faults(set->req, &node->meta->faults, &err);
-        return false;
+        return zd_respond_faults(set->req, &node->meta->faults, &err);
     }
     if (node->meta->type != ZD_NODE_ARRAY) {
         err.status = zd_fail_name(&err, "arrays", "'%.200s' is a group, not an array", name);
-        (void)refuse(set, "not_an_array", &err);
-        return false;
+        return refuse(set, "not_an_array", &err);
     }
-    if (node->fault != NULL) {
-        (void)refuse(set, "unsupported_grid", node->fault);
-        return false;
-    }
-    return true;
+    return node->fault == NULL ? ZD_NEXT : refuse(set, "unsupported_grid", node->fault);
 }
 
 /* A slice of a node with the parameters of the request; the state. NULL: the request is answered */
@@ -270,7 +265,7 @@ static struct zd_slice *new_slice(struct zd_slice_set *set, struct zd_node *node
     return slice;
 }
 
-static bool read_params(struct zd_slice_set *set, struct zd_slice_params *ask)
+static enum zd_next read_params(struct zd_slice_set *set, struct zd_slice_params *ask)
 {
     struct zd_request *req = set->req;
     struct zd_error err = {0};
@@ -279,25 +274,20 @@ static bool read_params(struct zd_slice_set *set, struct zd_slice_params *ask)
                                       ? zd_slice_params_query(ask, &req->params, &code, &err)
                                       : zd_slice_params_body(ask, req->json, &code, &err);
     zd_text_done(&ask->arrays);
-    if (status != ZD_OK) {
-        (void)refuse(set, code, &err);
-    }
-    return status == ZD_OK;
+    return status == ZD_OK ? ZD_NEXT : refuse(set, code, &err);
 }
 
-/* @return false: the request is answered */
-static bool check_dims(struct zd_slice_set *set)
+static enum zd_next check_dims(struct zd_slice_set *set)
 {
     struct zd_slice_params ask;
     struct zd_error err = {0};
     zd_slice_params_init(&ask, set->req->server);
-    const bool is_read = read_params(set, &ask);
-    const bool is_good = is_read && zd_slice_set_check_dims(set, &ask, &err) == ZD_OK;
-    if (is_read && !is_good) {
-        (void)zd_slice_set_refuse_dims(set, &err);
+    enum zd_next next = read_params(set, &ask);
+    if (next == ZD_NEXT && zd_slice_set_check_dims(set, &ask, &err) != ZD_OK) {
+        next = zd_slice_set_refuse_dims(set, &err);
     }
     zd_slice_params_done(&ask);
-    return is_good;
+    return next;
 }
 
 void zd_slice_set_put(struct zd_slice_set *set, uint32_t i, struct zd_node *node)
@@ -307,23 +297,22 @@ void zd_slice_set_put(struct zd_slice_set *set, uint32_t i, struct zd_node *node
     read->node = zd_node_ref(node);
 }
 
-/* @return false: the request is answered */
-static bool take_named(struct zd_slice_set *set, struct zd_node *node)
+static enum zd_next take_named(struct zd_slice_set *set, struct zd_node *node)
 {
     struct zd_slice_set_part *part = &set->part[set->current];
-    if (!check_node(set, part->name, node)) {
-        return false;
+    if (check_node(set, part->name, node) != ZD_NEXT) {
+        return ZD_DONE;
     }
     if (part->slice != NULL) {
         zd_slice_set_put(set, set->current, node);
     } else {
         part->slice = new_slice(set, node);
-        if (part->slice == NULL || !read_params(set, &part->slice->read.ask)) {
-            return false;
+        if (part->slice == NULL || read_params(set, &part->slice->read.ask) != ZD_NEXT) {
+            return ZD_DONE;
         }
     }
     zd_slice_set_keep_dims(set, &part->slice->read.ask, node->meta);
-    return true;
+    return ZD_NEXT;
 }
 
 static enum zd_next step_found(struct zd_request *req)
@@ -337,7 +326,7 @@ static enum zd_next step_found(struct zd_request *req)
     if (wait->status != ZD_OK) {
         return refuse(set, NULL, &wait->err);
     }
-    if (!take_named(set, node)) {
+    if (take_named(set, node) != ZD_NEXT) {
         return ZD_DONE;
     }
     set->current++;
@@ -347,7 +336,7 @@ static enum zd_next step_found(struct zd_request *req)
     }
     set->current = 0;
     req->step = step_plan;
-    return check_dims(set) ? ZD_NEXT : ZD_DONE;
+    return check_dims(set);
 }
 
 static enum zd_next step_find(struct zd_request *req)

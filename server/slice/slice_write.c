@@ -191,7 +191,7 @@ static enum zd_status plan_slice(struct zd_slice_write *write)
 
 static enum outcome plan(struct zd_slice_write *write)
 {
-    if (zd_request_check_locked(write->task.req, &write->lock)) {
+    if (zd_request_check_locked(write->task.req, &write->lock) != ZD_NEXT) {
         return ANSWERED;
     }
     if (take_node(write) != ZD_OK) {
