@@ -40,7 +40,7 @@ static enum zd_status measure(struct zd_level *level, const uint64_t *shape,
 {
     uint64_t n_elements = 0;
     uint64_t chunk_bytes = 0;
-    if (zd_product(&n_elements, shape, level->grid.rank) ||
+    if (zd_product_overflows(&n_elements, shape, level->grid.rank) ||
         bytes_overflow(n_elements, dtype, &chunk_bytes)) {
         return zd_fail(err, ZD_UNSUPPORTED, "a chunk could have 2^64 bytes or more");
     }
@@ -254,7 +254,8 @@ uint64_t zd_layout_chunk_bytes(
     }
     uint64_t space[ZD_RANK_MAX];
     const uint64_t *shape = zd_grid_chunk_shape(&all->grid, index, space);
-    (void)zd_product(&n_elements, shape, all->grid.rank); /* no more than those of the largest */
+    (void)zd_product_overflows(
+        &n_elements, shape, all->grid.rank); /* no more than those of the largest */
     (void)bytes_overflow(n_elements, &layout->meta->dtype, &bytes);
     return bytes;
 }

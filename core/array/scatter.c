@@ -26,7 +26,7 @@ static void settle(
     const struct zd_dtype *dtype, const uint64_t *shape, uint32_t rank, uint8_t *chunk)
 {
     uint64_t n = 0;
-    const bool overflows = zd_product(&n, shape, rank);
+    const bool overflows = zd_product_overflows(&n, shape, rank);
     assert(!overflows);
     (void)overflows;
     zd_dtype_settle(dtype, chunk, n);

@@ -45,8 +45,8 @@ static inline uint64_t zd_div_up(uint64_t a, uint64_t b)
     return a == 0 ? 0 : 1 + (a - 1) / b;
 }
 
-/** product(factor[0 .. n)) or true when it does not fit; the product of nothing is 1. */
-static inline bool zd_product(uint64_t *ret_product, const uint64_t *factor, uint32_t n)
+/** product(factor[0 .. n)), unless it does not fit; the product of nothing is 1. */
+static inline bool zd_product_overflows(uint64_t *ret_product, const uint64_t *factor, uint32_t n)
 {
     uint64_t product = 1;
     bool empty = false;

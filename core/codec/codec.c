@@ -39,7 +39,7 @@ bool zd_codec_repr_overflows(const struct zd_repr *array, uint64_t *ret_size)
 {
     assert(!array->is_bytes);
     uint64_t n_elements;
-    if (zd_product(&n_elements, array->shape, array->rank)) {
+    if (zd_product_overflows(&n_elements, array->shape, array->rank)) {
         return true;
     }
     return ckd_mul(ret_size, n_elements, array->dtype.bytes);

@@ -11,7 +11,7 @@ static void count_items(struct zd_nesting *nesting)
 {
     for (uint32_t d = 0; d < nesting->rank; d++) {
         /* No more than the elements of the chunk, or nothing. */
-        (void)zd_product(&nesting->n_items[d], nesting->length + d, nesting->rank - d);
+        (void)zd_product_overflows(&nesting->n_items[d], nesting->length + d, nesting->rank - d);
     }
 }
 

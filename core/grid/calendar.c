@@ -79,8 +79,8 @@ static int64_t divide(int64_t value, int64_t n, int64_t *ret_rest)
 
 /* ---- ticks to a moment ---- */
 
-/* Adds; true when it does not fit. */
-static bool add_moment(struct moment *sum, const struct moment *more, uint64_t parts)
+/* Adds one moment to another. */
+static bool moment_overflows(struct moment *sum, const struct moment *more, uint64_t parts)
 {
     const bool overflows = ckd_add(&sum->n_steps, sum->n_steps, more->n_steps);
     sum->part += more->part;
@@ -98,11 +98,11 @@ static bool multiply(struct moment *moment, uint32_t factor, uint64_t parts)
     struct moment sum = {0};
     struct moment power = *moment;
     for (bool overflows = false; factor > 0; factor >>= 1) {
-        if (overflows || ((factor & 1) != 0 && add_moment(&sum, &power, parts))) {
+        if (overflows || ((factor & 1) != 0 && moment_overflows(&sum, &power, parts))) {
             return true;
         }
         const struct moment same = power;
-        overflows = add_moment(&power, &same, parts); /* matters only if it is used */
+        overflows = moment_overflows(&power, &same, parts); /* matters only if it is used */
     }
     *moment = sum;
     return false;
@@ -321,9 +321,9 @@ static bool steps_of(enum step step, const struct date *date, int64_t *ret_n_ste
            !ckd_add(ret_n_steps, *ret_n_steps, second_of_day);
 }
 
-/* steps and a part of the next one, in parts; true when that does not fit. Negative steps are more
+/* steps and a part of the next one, in parts. Negative steps are more
  * than the sum. */
-static bool join_parts(int64_t steps, int64_t part, int64_t parts, int64_t *ret_ticks)
+static bool parts_overflow(int64_t steps, int64_t part, int64_t parts, int64_t *ret_ticks)
 {
     const bool is_negative = steps < 0 && part > 0;
     return ckd_mul(ret_ticks, steps + (is_negative ? 1 : 0), parts) ||
@@ -343,7 +343,8 @@ bool zd_calendar_read(const struct zd_dtype *dtype, struct zd_span date, int64_t
     const int64_t per_tick = (int64_t)unit->n_steps * dtype->scale;
     int64_t ticks = 0;
     if (!steps_of(unit->step, &read, &steps) || part % below != 0 ||
-        join_parts(steps, (int64_t)(part / below), (int64_t)power_of_ten(unit->n_digits), &ticks) ||
+        parts_overflow(
+            steps, (int64_t)(part / below), (int64_t)power_of_ten(unit->n_digits), &ticks) ||
         ticks % per_tick != 0 || ticks / per_tick == ZD_DTYPE_NAT) {
         return false;
     }

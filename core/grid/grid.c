@@ -56,7 +56,7 @@ bool zd_grid_overflows(const struct zd_grid *grid, uint64_t *ret_n_chunks)
     for (uint32_t d = 0; d < grid->rank; d++) {
         count[d] = zd_grid_count(grid, d);
     }
-    return zd_product(ret_n_chunks, count, grid->rank);
+    return zd_product_overflows(ret_n_chunks, count, grid->rank);
 }
 
 enum zd_status zd_grid_check(
@@ -81,5 +81,5 @@ enum zd_status zd_grid_check(
 
 bool zd_grid_chunk_overflows(const struct zd_grid *grid, uint64_t *ret_n_elements)
 {
-    return zd_product(ret_n_elements, grid->chunk, grid->rank);
+    return zd_product_overflows(ret_n_elements, grid->chunk, grid->rank);
 }

@@ -79,7 +79,7 @@ bool zd_plan_overflows(
     for (uint32_t d = 0; d < grid->rank; d++) {
         n_parts[d] = zd_touch_of(grid, selection, d).n;
     }
-    return zd_product(ret_n_parts, n_parts, grid->rank);
+    return zd_product_overflows(ret_n_parts, n_parts, grid->rank);
 }
 
 bool zd_plan_part_covers_inside(const struct zd_grid *grid, const struct zd_part *part)

@@ -288,7 +288,7 @@ bool zd_selection_overflows(const struct zd_selection *selection, uint64_t *ret_
 {
     uint64_t shape[ZD_RANK_MAX];
     const uint32_t rank = zd_selection_shape(selection, shape);
-    return zd_product(ret_n_elements, shape, rank);
+    return zd_product_overflows(ret_n_elements, shape, rank);
 }
 
 static void add_axis(const struct zd_axis *axis, struct zd_text *text)

@@ -100,7 +100,7 @@ enum zd_status zd_struct_fields_add_array(struct zd_struct_fields *fields, const
 {
     uint64_t n_items;
     assert(rank > 0 && rank <= ZD_FIELD_RANK_MAX);
-    const bool overflows = zd_product(&n_items, shape, rank);
+    const bool overflows = zd_product_overflows(&n_items, shape, rank);
     if (!overflows && n_items == 0) {
         return ZD_INVALID;
     }

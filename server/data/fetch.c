@@ -147,7 +147,8 @@ static uint64_t copy_ns(const struct zd_fetch *fetch, const struct zd_part *part
     const struct zd_meta *meta = fetch->node->meta;
     const struct zd_layout *layout = fetch->node->layout;
     uint64_t n = 0;
-    (void)zd_product(&n, part->count, meta->grid.rank); /* at most a chunk's, which were counted */
+    (void)zd_product_overflows(
+        &n, part->count, meta->grid.rank); /* at most a chunk's, which were counted */
     const uint32_t last = meta->grid.rank - 1;
     const bool has_runs = meta->grid.rank == 0 || part->count[last] == 1 || part->step[last] == 1;
     const bool is_plain =
@@ -286,7 +287,7 @@ static const uint8_t *elements_of(const struct zd_fetch *fetch, uint32_t i, bool
 {
     const struct zd_chunk_want *want = &fetch->want[i];
     /* At most the elements of a chunk, which were counted. */
-    (void)zd_product(ret_n_elements, want->part.count, fetch->node->meta->grid.rank);
+    (void)zd_product_overflows(ret_n_elements, want->part.count, fetch->node->meta->grid.rank);
     if (want->data == NULL) {
         return NULL;
     }

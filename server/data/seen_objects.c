@@ -106,7 +106,7 @@ enum zd_status zd_seen_objects_init(struct zd_seen_objects *seen, struct zd_layo
         }
         n[d] = seen->touch[d].n;
     }
-    if (zd_product(&seen->n, n, selection->rank)) {
+    if (zd_product_overflows(&seen->n, n, selection->rank)) {
         return zd_fail(err, ZD_TOO_LARGE, "the selection covers more than 2^64 chunks");
     }
     seen->object = zd_alloc_zero(seen->n, sizeof *seen->object);

@@ -141,18 +141,18 @@ static void emit_codecs(const struct zd_meta *meta, struct zd_emit *emit)
     zd_emit_array_end(emit);
 }
 
-/* Count the elements that clients see; true when the count exceeds 64 bits. */
-static bool count_elements(const struct zd_meta *meta, uint64_t *ret_n_elements)
+/* The number of elements that clients see. */
+static bool elements_overflow(const struct zd_meta *meta, uint64_t *ret_n_elements)
 {
     uint64_t shape[ZD_RANK_MAX];
     zd_meta_shape(meta, shape);
-    return zd_product(ret_n_elements, shape, meta->grid.rank);
+    return zd_product_overflows(ret_n_elements, shape, meta->grid.rank);
 }
 
 static void emit_n_elements(const struct zd_meta *meta, struct zd_emit *emit)
 {
     uint64_t n_elements = 0;
-    if (count_elements(meta, &n_elements)) {
+    if (elements_overflow(meta, &n_elements)) {
         zd_emit_null(emit);
     } else {
         zd_emit_u64(emit, n_elements);
@@ -163,7 +163,7 @@ static void emit_n_elements(const struct zd_meta *meta, struct zd_emit *emit)
 static void emit_n_bytes(const struct zd_meta *meta, struct zd_emit *emit)
 {
     uint64_t n_bytes = 0;
-    if (zd_dtype_is_variable(&meta->dtype) || count_elements(meta, &n_bytes) ||
+    if (zd_dtype_is_variable(&meta->dtype) || elements_overflow(meta, &n_bytes) ||
         ckd_mul(&n_bytes, n_bytes, zd_widen_dtype(&meta->dtype).bytes)) {
         zd_emit_null(emit);
     } else {

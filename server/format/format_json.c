@@ -105,7 +105,7 @@ static bool nest_overflows(struct nest *nest, const struct zd_answer *answer, ui
     *nest = (struct nest){.rank = rank, .pretty = answer->pretty, .depth = depth_of(answer)};
     for (uint32_t d = 0; d < rank; d++) {
         uint64_t n_items;
-        if (zd_product(&n_items, answer->shape + d, rank - d)) {
+        if (zd_product_overflows(&n_items, answer->shape + d, rank - d)) {
             return true;
         }
         nest->n_items[d] = zd_max_u64(n_items, 1);
@@ -173,7 +173,8 @@ static void add_empty_lists(const struct zd_answer *answer, struct zd_text *text
         rank++;
     }
     struct nest nest;
-    if (nest_overflows(&nest, answer, rank) || zd_product(&n_lists, answer->shape, rank)) {
+    if (nest_overflows(&nest, answer, rank) ||
+        zd_product_overflows(&n_lists, answer->shape, rank)) {
         text->status = ZD_TOO_LARGE;
     }
     for (uint64_t i = 0; i < n_lists && text->status == ZD_OK; i++) {

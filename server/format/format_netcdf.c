@@ -171,7 +171,7 @@ static uint64_t listed_bytes(const struct variable *variable)
     const struct zd_answer *answer = variable->answer;
     uint64_t bytes = variable->bytes;
     if (has_records(variable) &&
-        (zd_product(&bytes, answer->shape + 1, answer->rank - 1) ||
+        (zd_product_overflows(&bytes, answer->shape + 1, answer->rank - 1) ||
             ckd_mul(&bytes, bytes, (uint64_t)zd_netcdf_text_type_bytes(variable->type)) ||
             bytes > INT64_MAX - ZD_NETCDF_ALIGN)) {
         return INT64_MAX - ZD_NETCDF_ALIGN + 1; /* readers compute it themselves */

@@ -315,7 +315,7 @@ static struct zd_node *coarsest_level(const struct zd_picture *picture)
             continue;
         }
         zd_meta_shape(node->meta, shape);
-        if (!zd_product(&n, shape, node->meta->grid.rank) && n > 0 && n <= least) {
+        if (!zd_product_overflows(&n, shape, node->meta->grid.rank) && n > 0 && n <= least) {
             least = n;
             found = node;
         }

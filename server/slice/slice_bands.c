@@ -30,7 +30,7 @@ static const struct zd_grid *grid_of(const struct zd_slice_bands *bands)
 static uint64_t part_elements(const struct zd_slice_bands *bands, const struct zd_part *part)
 {
     uint64_t n = 0;
-    (void)zd_product(&n, part->count, bands->selection->rank); /* at most all elements */
+    (void)zd_product_overflows(&n, part->count, bands->selection->rank); /* at most all elements */
     return n;
 }
 

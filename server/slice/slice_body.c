@@ -87,7 +87,7 @@ void zd_slice_body_expect(
     body->rank = is_single ? 0 : rank;
     body->is_single = is_single;
     memcpy(body->shape, shape, body->rank * sizeof *shape);
-    const bool overflows = zd_product(&body->n_elements, body->shape, body->rank);
+    const bool overflows = zd_product_overflows(&body->n_elements, body->shape, body->rank);
     assert(!overflows); /* the limits were checked */
     (void)overflows;
 }
@@ -148,7 +148,7 @@ static enum zd_status bad_shape(const struct zd_slice_body *body, struct zd_erro
 static bool is_of_one(const struct zd_body_head *head)
 {
     uint64_t n = 0;
-    return !zd_product(&n, head->shape, head->rank) && n == 1;
+    return !zd_product_overflows(&n, head->shape, head->rank) && n == 1;
 }
 
 /* Whether both orders are the same: at most one dimension is longer than 1. */
@@ -292,7 +292,8 @@ static bool step_elements(const struct zd_slice_body *body, uint32_t dim, uint64
     uint64_t shape[ZD_RANK_MAX];
     memcpy(shape, body->shape, body->rank * sizeof *shape);
     shape[dim] = 1;
-    return !zd_product(ret_n, shape, body->rank) && !ckd_mul(ret_n, *ret_n, element_bytes(body));
+    return !zd_product_overflows(ret_n, shape, body->rank) &&
+           !ckd_mul(ret_n, *ret_n, element_bytes(body));
 }
 
 static enum zd_status set_length(
@@ -300,7 +301,7 @@ static enum zd_status set_length(
 {
     body->shape[dim] = length;
     body->is_measured = true;
-    return zd_product(&body->n_elements, body->shape, body->rank)
+    return zd_product_overflows(&body->n_elements, body->shape, body->rank)
                ? zd_fail(err, ZD_TOO_LARGE, "the body has more than 2^64 elements")
                : ZD_OK;
 }

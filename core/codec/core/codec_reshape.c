@@ -133,9 +133,10 @@ static void judge_groups(const struct reading *reading, const struct zd_json *sh
             continue;
         }
         const uint32_t n_dims = entry->last_dim - entry->first_dim + 1;
-        const bool overflows = entries_overflow(reading, 0, i, &before) ||
-                               zd_product(&input_before, decoded->shape, entry->first_dim) ||
-                               zd_product(&input_size, decoded->shape + entry->first_dim, n_dims);
+        const bool overflows =
+            entries_overflow(reading, 0, i, &before) ||
+            zd_product_overflows(&input_before, decoded->shape, entry->first_dim) ||
+            zd_product_overflows(&input_size, decoded->shape + entry->first_dim, n_dims);
         if (overflows || before != input_before || entry->size != input_size) {
             const struct zd_pointer list = zd_parameter_at(reading->parameters, "shape");
             const struct zd_pointer at = zd_pointer_element(&list, i);

@@ -181,7 +181,7 @@ static enum zd_status open_index(const struct zd_codec_config *config,
     memcpy(decoded.shape, shard->grid, shard->rank * sizeof shard->grid[0]);
     decoded.shape[shard->rank] = ENTRY_WORDS;
     ZD_TRY(zd_dtype_find("uint64", &decoded.dtype));
-    if (zd_product(&shard->n_chunks, shard->grid, shard->rank) ||
+    if (zd_product_overflows(&shard->n_chunks, shard->grid, shard->rank) ||
         zd_codec_repr_overflows(&decoded, &decoded.size)) {
         zd_faults_add(parameters->faults, ZD_FAULT_UNSUPPORTED, "out_of_range", NAME, &config->at,
             "an index of less than 2^64 bytes", NULL, "the shard has too many inner chunks");

@@ -364,7 +364,8 @@ static enum zd_status read_block(
     }
     ZD_TRY(read_shape(n5, in.ptr + FIXED_HEAD_BYTES, &block, err));
     uint64_t n = 0;
-    const bool overflows = zd_product(&n, block.shape, rank); /* no larger than a chunk's */
+    const bool overflows =
+        zd_product_overflows(&n, block.shape, rank); /* no larger than a chunk's */
     assert(!overflows);
     (void)overflows;
     if (mode == MODE_VARLENGTH && load_u32_big(in.ptr + block.head_bytes) != n) {

@@ -23,7 +23,7 @@ static void judge_shape(struct zd_v3_judge *judge)
         return;
     }
     uint64_t n_elements = 0;
-    if (zd_product(&n_elements, grid->shape, grid->rank)) {
+    if (zd_product_overflows(&n_elements, grid->shape, grid->rank)) {
         zd_faults_add(judge->faults, ZD_FAULT_INVALID, "too_large", NULL, &at,
             "a product below 2^64", NULL, "the number of elements does not fit in 64 bits");
         return;
@@ -91,7 +91,7 @@ static bool chunk_bytes(const struct zd_v3_judge *judge, uint64_t *ret_size)
 {
     const struct zd_meta *meta = judge->meta;
     uint64_t size = 0;
-    if (zd_product(&size, meta->grid.chunk, judge->chunk_rank) ||
+    if (zd_product_overflows(&size, meta->grid.chunk, judge->chunk_rank) ||
         ckd_mul(&size, size, meta->dtype.bytes) || size > SIZE_MAX / 2) {
         const struct zd_pointer at = zd_pointer_member(&zd_v3_whole, "chunk_grid");
         zd_faults_add(judge->faults, ZD_FAULT_INVALID, "too_large", "chunk_shape", &at,

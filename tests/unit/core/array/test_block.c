@@ -28,7 +28,7 @@ static void scene_init(struct scene *scene, const char *type)
     zd_unit_random_case(&scene->grid, &scene->selection);
     ck_assert_int_eq(zd_dtype_find(type, &scene->dtype), ZD_OK);
     uint64_t n_all = 0;
-    ck_assert(!zd_product(&n_all, scene->grid.shape, scene->grid.rank));
+    ck_assert(!zd_product_overflows(&n_all, scene->grid.shape, scene->grid.rank));
     scene->array = zd_alloc(n_all * scene->dtype.bytes);
     ck_assert_ptr_nonnull(scene->array);
     for (size_t i = 0; i < n_all * scene->dtype.bytes; i++) {

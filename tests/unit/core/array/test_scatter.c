@@ -53,7 +53,7 @@ static void find_element(const struct zd_block *block, const struct zd_part *par
 static uint64_t count_of(const struct zd_part *part, uint32_t rank)
 {
     uint64_t n = 0;
-    ck_assert(!zd_product(&n, part->count, rank));
+    ck_assert(!zd_product_overflows(&n, part->count, rank));
     return n;
 }
 
