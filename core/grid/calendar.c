@@ -91,9 +91,9 @@ static bool moment_overflows(struct moment *sum, const struct moment *more, uint
     return overflows || ckd_add(&sum->n_steps, sum->n_steps, 1);
 }
 
-/* Multiplies by doubling, since the product of part and factor may not fit; true when the result
+/* Multiplies by doubling, since the product of part and factor may not fit even where the result
  * does not. */
-static bool multiply(struct moment *moment, uint32_t factor, uint64_t parts)
+static bool multiple_overflows(struct moment *moment, uint32_t factor, uint64_t parts)
 {
     struct moment sum = {0};
     struct moment power = *moment;
@@ -115,8 +115,8 @@ static bool moment_of(const struct zd_dtype *dtype, int64_t ticks, struct moment
     int64_t part = 0;
     struct moment moment = {.n_steps = divide(ticks, parts, &part)};
     moment.part = (uint64_t)part;
-    if (multiply(&moment, dtype->scale, (uint64_t)parts) ||
-        multiply(&moment, unit->n_steps, (uint64_t)parts)) {
+    if (multiple_overflows(&moment, dtype->scale, (uint64_t)parts) ||
+        multiple_overflows(&moment, unit->n_steps, (uint64_t)parts)) {
         return false;
     }
     *ret_moment = moment;
