@@ -72,13 +72,11 @@ enum zd_status zd_dialect_first_node_path(const char *key, struct zd_text *ret_p
     return find_path(key, is_first, ret_path, NULL);
 }
 
-extern const struct zd_dialect zd_dialect_v3;
-
 enum zd_status zd_dialect_judge(struct zd_span text, const struct zd_reading *reading,
     struct zd_meta **ret_meta, struct zd_error *err)
 {
     const struct zd_documents documents = {.text = {text}, .present = {true}};
-    return zd_dialect_v3.parse(&documents, reading, ret_meta, err);
+    return zd_dialect_find("v3")->parse(&documents, reading, ret_meta, err);
 }
 
 struct zd_json_limits zd_dialect_listing_limits(const struct zd_reading *reading, uint32_t n_levels)

@@ -15,8 +15,6 @@
 #define FORMAT          "zarr_consolidated_format"
 #define ENTRY_BYTES_MAX (1 << 20)
 
-extern const struct zd_dialect zd_dialect_v2;
-
 /* Limits of a listed document; a larger one is written unchanged. */
 static const struct zd_json_limits entry_limits = {.bytes_max = ENTRY_BYTES_MAX,
     .nodes_max = SIZE_MAX,
@@ -106,7 +104,7 @@ static ZD_RESULT judge_rendered(
         documents.present[i] = texts->present[i];
         documents.text[i] = zd_text_span(&texts->text[i]);
     }
-    ZD_TRY(zd_dialect_v2.parse(&documents, &reading, &made, err));
+    ZD_TRY(zd_dialect_find("v2")->parse(&documents, &reading, &made, err));
     zd_roundtrip_judge(meta, made, &faults);
     const enum zd_status status = zd_faults_status(&faults, err);
     zd_faults_done(&faults);
@@ -117,7 +115,7 @@ static ZD_RESULT render(
     const struct zd_meta *meta, struct zd_document_texts *texts, struct zd_error *err)
 {
     struct zd_faults faults = {0};
-    zd_dialect_v2.render(meta->document, NULL, texts, &faults);
+    zd_dialect_find("v2")->render(meta->document, NULL, texts, &faults);
     const enum zd_status status = zd_faults_status(&faults, err);
     zd_faults_done(&faults);
     ZD_TRY(status);

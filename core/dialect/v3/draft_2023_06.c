@@ -20,9 +20,6 @@
 
 static const struct zd_pointer whole_document = {.text = ""};
 
-extern const struct zd_dialect zd_dialect_v3;
-extern const struct zd_dialect zd_dialect_draft_2023_06;
-
 /* A document under translation. */
 struct translation {
     const struct zd_json *document;
@@ -283,7 +280,7 @@ static ZD_RESULT judge_translated(const struct translation *t, const struct zd_r
 enum zd_status zd_draft_2023_06_parse_any(const struct zd_json *document,
     const struct zd_reading *reading, struct zd_meta **ret_meta, struct zd_error *err)
 {
-    ZD_AUTO(zd_meta) meta = zd_meta_new(&zd_dialect_draft_2023_06);
+    ZD_AUTO(zd_meta) meta = zd_meta_new(zd_dialect_find("draft-2023-06"));
     if (meta == NULL) {
         return zd_fail(err, ZD_NO_MEMORY, "cannot allocate a node");
     }
@@ -292,7 +289,7 @@ enum zd_status zd_draft_2023_06_parse_any(const struct zd_json *document,
     ZD_AUTO(zd_json) made = ZD_TAKE(t.made);
     t.made = made;
     if (status == ZD_OK && !t.has_mark) {
-        return zd_v3_document_parse(&zd_dialect_v3, document, reading, ret_meta, err);
+        return zd_v3_document_parse(zd_dialect_find("v3"), document, reading, ret_meta, err);
     }
     status = status == ZD_OK ? judge_translated(&t, reading, meta, err) : status;
     if (status != ZD_OK || meta->faults.out_of_memory) {

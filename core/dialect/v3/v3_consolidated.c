@@ -11,8 +11,6 @@
 
 #define BLOCK "/consolidated_metadata"
 
-extern const struct zd_dialect zd_dialect_v3;
-
 static const struct zd_pointer block_at = {.text = BLOCK};
 static const struct zd_pointer metadata_at = {.text = BLOCK "/metadata"};
 
@@ -75,7 +73,7 @@ enum zd_status zd_v3_consolidated_parse_entry(const struct zd_stored_entry *entr
         return zd_fail(err, status, "%s", why.text);
     }
     return status == ZD_OK ? zd_draft_2023_06_parse_any(json, reading, ret_meta, err)
-                           : zd_v3_document_refuse(&zd_dialect_v3, &why, ret_meta, err);
+                           : zd_v3_document_refuse(zd_dialect_find("v3"), &why, ret_meta, err);
 }
 
 /* To be written, an entry must be a document that could be written by itself. */
