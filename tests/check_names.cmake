@@ -8,7 +8,7 @@ set(vocabulary
     "core/base/status.h=(fail|fail_[a-z]+|fact_[a-z]+)"
     "core/base/buf.h=span_[a-z]+"
     "server/request/request.h=step"
-    "core/base/num.h=((min|max|load|store)_u[0-9]+|div_up|product|prefetch)")
+    "core/base/num.h=((min|max|load|store)_u[0-9]+|div_up|product_overflows|prefetch)")
 
 
 string(ASCII 1 comment_begin)

@@ -106,8 +106,9 @@ void zd_config_args_help(struct zd_text *text)
 {
     zd_text_add(text, "zarrd [OPTIONS] [NAME=]LOCATION ...\n\n"
                       "Serves Zarr hierarchies over HTTP. Locations:\n\n");
-    for (size_t i = 0; zd_stores[i] != NULL; i++) {
-        zd_help_row_add(text, zd_stores[i]->usage, zd_stores[i]->meaning);
+    struct zd_store_scheme scheme;
+    for (size_t i = 0; zd_store_scheme(i, &scheme); i++) {
+        zd_help_row_add(text, scheme.usage, scheme.meaning);
     }
     zd_text_add(text, "\nOptions:\n\n");
     for (size_t i = 0; i < ZD_COUNT_OF(options); i++) {

@@ -123,7 +123,7 @@ static uint64_t revalidate_ms_of(
     if (config->revalidate_ms != UINT64_MAX) {
         return config->revalidate_ms;
     }
-    return store->ops->default_revalidate_ms;
+    return zd_store_revalidate_ms(store);
 }
 
 /* Objects of an immutable dataset do not change, but their directory may go. */
@@ -132,7 +132,7 @@ static uint64_t look_ms_of(const struct zd_dataset_config *config, const struct 
     if (config->revalidate_ms != UINT64_MAX) {
         return config->revalidate_ms;
     }
-    return store == NULL ? LOOK_MS : store->ops->default_revalidate_ms;
+    return store == NULL ? LOOK_MS : zd_store_revalidate_ms(store);
 }
 
 /* Not in the table; closed. */
@@ -156,7 +156,7 @@ static struct zd_dataset *dataset_new(
 static uint64_t trusted_ms_of(const struct zd_dataset_config *config)
 {
     const bool is_said = config->immutable || config->revalidate_ms != UINT64_MAX;
-    return is_said ? revalidate_ms_of(config, NULL) : zd_store_ops_plan.default_revalidate_ms;
+    return is_said ? revalidate_ms_of(config, NULL) : ZD_REMOTE_REVALIDATE_MS;
 }
 
 static struct zd_remote_settings remote_settings(const struct zd_settings *settings)

@@ -7,7 +7,6 @@
 #include "core/store/contract/store.h"
 #include "server/format/format.h"
 #include "server/request/handler.h"
-#include "server/runtime/server.h"
 
 #define DOCUMENT_BYTES_MAX (1U << 20)
 
@@ -129,9 +128,9 @@ static void emit_generic(struct zd_emit *emit)
 static void emit_stores(struct zd_emit *emit)
 {
     zd_emit_member_array(emit, "stores");
-    for (size_t i = 0; zd_stores[i] != NULL; i++) {
-        const bool writes = zd_stores[i]->write != NULL && !zd_stores[i]->is_read_only;
-        emit_entry(emit, zd_stores[i]->scheme, NULL, writes, NULL);
+    struct zd_store_scheme scheme;
+    for (size_t i = 0; zd_store_scheme(i, &scheme); i++) {
+        emit_entry(emit, scheme.name, NULL, scheme.is_writable, NULL);
     }
     zd_emit_array_end(emit);
 }

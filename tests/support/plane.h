@@ -2,6 +2,7 @@
 #ifndef ZD_TESTS_SUPPORT_PLANE_H
 #define ZD_TESTS_SUPPORT_PLANE_H
 
+#include "core/store/contract/store_impl.h"
 #include "server/data/chunks.h"
 #include "server/data/events.h"
 #include "server/runtime/server.h"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/store/contract/store_impl.h"
 #include "tests/support/check.h"
 #include "tests/support/store_tally.h"
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/store/contract/store_impl.h"
 #include "core/store/remote/timers.h"
 #include "tests/support/check.h"
 

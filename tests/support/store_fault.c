@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/store/contract/store_impl.h"
 #include "tests/support/check.h"
 
 static const struct zd_store_ops *whole; /* the operations of the store that is wrapped */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/store/contract/store_impl.h"
+
 struct tally_store {
     struct zd_store store; /* first member */
     struct zd_json *options;

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/store/contract/store_impl.h"
 #include "tests/support/check.h"
 
 #define LOCATION             "https://localhost/store"

@@ -8,6 +8,7 @@
 #include "core/base/text.h"
 #include "core/store/contract/listing_room.h"
 #include "core/store/contract/page.h"
+#include "core/store/contract/store_impl.h"
 
 #define NAMES_BYTES_MAX (64U << 20) /* that a listing keeps */
 #define FIRST_NAMES     256

@@ -15,7 +15,7 @@
 #include "core/base/num.h"
 #include "core/store/disk/disk_tier.h"
 #include "core/store/remote/remote.h"
-#include "core/store/contract/store.h"
+#include "core/store/contract/store_impl.h"
 
 #define OPTIONS_BYTES_MAX (64U << 10)
 #define LARGE_BYTES       (64U << 10) /* more is worth a question whether it is still the same */

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "core/base/num.h"
+#include "core/store/contract/store_impl.h"
 
 #define ENTRY_PART  16   /* one part of the tier is the most that a file takes */
 #define TURNS       1024 /* keys share them */

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/num.h"
 #include "core/store/contract/page.h"
+#include "core/store/contract/store_impl.h"
 
 #define LEVELS_STEP     16 /* a key has at most ZD_KEY_BYTES_MAX / 2 + 1 segments: so many levels */
 #define LISTING_ENTRIES 131072 /* about 8 MiB */

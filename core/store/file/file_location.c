@@ -6,7 +6,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "core/store/contract/store.h"
+#include "core/store/contract/store_impl.h"
 
 #define LOCATION_BYTES_MAX 4096
 

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "core/store/contract/store_impl.h"
 #include "core/store/file/ancestors.h"
 #include "core/store/file/calls.h"
 #include "core/store/contract/path.h"

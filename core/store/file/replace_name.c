@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/sendfile.h>
-#include <unistd.h>
 
 #include "core/store/file/calls.h"
 #include "core/store/file/replace_name.h"

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -16,7 +15,7 @@
 #include "core/store/file/file_location.h"
 #include "core/store/file/replace.h"
 #include "core/store/file/stat.h"
-#include "core/store/contract/store.h"
+#include "core/store/contract/store_impl.h"
 #include "core/store/file/sweep.h"
 #include "core/store/contract/turns.h"
 

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/num.h"
 #include "core/store/file/calls.h"
 #include "core/store/file/writers.h"
 

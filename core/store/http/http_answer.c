@@ -10,7 +10,7 @@
 #define TAG_SEED  1
 #define DATE_SEED 2
 
-bool zd_http_answer_has_strong_tag(const struct zd_transfer_head *head)
+static bool has_strong_tag(const struct zd_transfer_head *head)
 {
     return head->etag[0] != '\0' && strncmp(head->etag, "W/", 2) != 0;
 }
@@ -20,7 +20,7 @@ struct zd_stat zd_http_answer_stat(const struct zd_transfer_head *head, uint64_t
     const struct zd_span tag = zd_span_of(head->etag);
     struct zd_hash hash = {0};
     struct zd_generation generation;
-    if (zd_http_answer_has_strong_tag(head)) {
+    if (has_strong_tag(head)) {
         hash.value = TAG_SEED;
         zd_hash_add(&hash, tag);
         generation = (struct zd_generation){{hash.value, zd_hash_of(tag, TAG_SEED) | 1}};

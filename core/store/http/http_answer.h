@@ -16,9 +16,6 @@
  */
 struct zd_stat zd_http_answer_stat(const struct zd_transfer_head *head, uint64_t size);
 
-/** Whether it has a strong ETag: If-Match understands it. */
-bool zd_http_answer_has_strong_tag(const struct zd_transfer_head *head);
-
 /**
  * Check what no answer with bytes of an object may be: encoded, a page for people, or a part that
  * is called the whole.

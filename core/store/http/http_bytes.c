@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "core/store/contract/store_impl.h"
 #include "core/store/http/http_answer.h"
 #include "core/store/http/http_task.h"
 

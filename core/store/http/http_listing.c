@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/store/contract/store_impl.h"
 #include "core/store/http/http_index.h"
 #include "core/store/http/http_task.h"
 #include "core/store/contract/listing_pages.h"

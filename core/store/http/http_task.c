@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/num.h"
+#include "core/store/contract/store_impl.h"
 #include "core/store/http/http_answer.h"
 #include "core/store/remote/remote.h"
 

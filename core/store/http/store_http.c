@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/hash.h"
+#include "core/store/contract/store_impl.h"
 #include "core/store/http/http_bytes.h"
 #include "core/store/http/http_listing.h"
 #include "core/store/http/http_task.h"
@@ -131,7 +132,7 @@ const struct zd_store_ops zd_store_ops_http = {
               "\"absent_ms\":{\"type\":\"integer\",\"minimum\":0}},"
               "\"additionalProperties\":false}",
     .judge = http_judge,
-    .default_revalidate_ms = 5000,
+    .default_revalidate_ms = ZD_REMOTE_REVALIDATE_MS,
     .open = http_open,
     .close = http_close,
     .find_place = http_find_place,

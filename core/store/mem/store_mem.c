@@ -5,10 +5,9 @@
 #include <time.h>
 
 #include "core/base/hash.h"
-#include "core/base/num.h"
 #include "core/store/contract/page.h"
 #include "core/store/contract/path.h"
-#include "core/store/contract/store.h"
+#include "core/store/contract/store_impl.h"
 
 #define OBJECT_BYTES 256 /* of one object besides its key and its bytes */
 #define LEVELS_MAX   16

@@ -4,10 +4,10 @@
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
+#include "core/store/contract/store_impl.h"
 #include "core/store/remote/remote_plan.h"
 
-#define REVALIDATE_MS 5000 /* of datasets in remote stores */
-#define BUSY_PART     2    /* of its connections: with one part taken an endpoint is busy */
+#define BUSY_PART 2 /* of its connections: with one part taken an endpoint is busy */
 
 static uint64_t absent_ms_of(const struct zd_store_config *config)
 {
@@ -108,7 +108,7 @@ static enum zd_status plan_status_now(struct zd_store *store, struct zd_store_st
     return zd_remote_plan_knows_absent(plan, status->key, &status->op) ? ZD_NOT_FOUND : ZD_AGAIN;
 }
 
-void zd_remote_plan_cancel(struct zd_store *store, struct zd_store_op *op)
+static void plan_cancel(struct zd_store *store, struct zd_store_op *op)
 {
     struct zd_remote_plan_work *work = op->private_state;
     (void)store;
@@ -126,7 +126,7 @@ const struct zd_store_ops zd_store_ops_plan = {
     .meaning = "a remote store, read with a plan",
     .is_remote = true,
     .schema = "{\"type\":\"object\"}", /* the inner store has judged them */
-    .default_revalidate_ms = REVALIDATE_MS,
+    .default_revalidate_ms = ZD_REMOTE_REVALIDATE_MS,
     .open = plan_open,
     .close = plan_close,
     .read = zd_remote_plan_read,
@@ -137,7 +137,7 @@ const struct zd_store_ops zd_store_ops_plan = {
     .read_now = plan_read_now,
     .status_now = plan_status_now,
     .overtake = plan_overtake,
-    .cancel = zd_remote_plan_cancel,
+    .cancel = plan_cancel,
 };
 
 /* NULL: the store is not remote. */

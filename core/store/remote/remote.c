@@ -1,6 +1,8 @@
 /* Opens locations, remote ones with the stores that stand over them. */
 #include "core/store/remote/remote.h"
 
+#include "core/store/contract/store_impl.h"
+
 static enum zd_status put_over(const struct zd_store_ops *ops, const struct zd_store_config *config,
     struct zd_store **store, struct zd_error *err)
 {

@@ -4,8 +4,15 @@
 
 #include "core/store/contract/store.h"
 
+#define ZD_REMOTE_REVALIDATE_MS 5000 /* default_revalidate_ms of all remote stores */
+
 struct zd_disk_tier;
+struct zd_store_ops;
 struct zd_transfer_pool;
+
+/** Stores that stand over others, and have no locations. */
+extern const struct zd_store_ops zd_store_ops_plan;
+extern const struct zd_store_ops zd_store_ops_disk; /* core/store/disk/disk_store.c */
 
 /** The settings remote.*, and what else bounds an operation. */
 struct zd_remote_settings {

@@ -48,7 +48,6 @@ void zd_remote_plan_status(struct zd_store *store, struct zd_store_status *statu
 void zd_remote_plan_list(struct zd_store *store, struct zd_store_list *list);
 void zd_remote_plan_write(struct zd_store *store, struct zd_store_write *write);
 void zd_remote_plan_erase(struct zd_store *store, struct zd_store_write *erase);
-void zd_remote_plan_cancel(struct zd_store *store, struct zd_store_op *op);
 
 /** Whether a key is known to be absent; sets the status, then nobody else answers. */
 bool zd_remote_plan_knows_absent(

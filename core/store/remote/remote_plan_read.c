@@ -7,6 +7,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
+#include "core/store/contract/store_impl.h"
 #include "core/store/remote/range_merge.h"
 #include "core/store/remote/remote_plan.h"
 #include "core/store/remote/retry.h"

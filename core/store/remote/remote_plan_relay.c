@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "core/base/num.h"
+#include "core/store/contract/store_impl.h"
 #include "core/store/remote/remote_plan.h"
 #include "core/store/remote/retry.h"
 

@@ -15,6 +15,7 @@
 #include "core/base/hash.h"
 #include "core/base/num.h"
 #include "core/store/contract/listing_pages.h"
+#include "core/store/contract/store_impl.h"
 #include "core/store/s3/s3_answer.h"
 #include "core/store/s3/s3_list.h"
 

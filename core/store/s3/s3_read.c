@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "core/store/contract/store_impl.h"
 #include "core/store/s3/s3_answer.h"
 
 #define RANGE_CHARS 64
@@ -92,7 +93,7 @@ static enum zd_status judge_part(const struct zd_transfer_head *head, const char
         name, head->range_len, head->range_first, len, first);
 }
 
-enum zd_status zd_s3_read_head(const struct zd_s3_call *call, const char *name,
+static enum zd_status read_head(const struct zd_s3_call *call, const char *name,
     const struct zd_range *range, struct zd_stat *ret_stat, struct zd_error *err,
     struct zd_remote_fault *fault)
 {
@@ -255,7 +256,7 @@ static enum zd_status on_bytes(struct reading *reading)
     struct zd_transfer *transfer = &reading->call.transfer;
     const bool is_odd = reading->range.kind == ZD_RANGE_SUFFIX && transfer->head.code == 206;
     const enum zd_status status =
-        zd_s3_read_head(&reading->call, read->key, reading->has_range ? &reading->range : NULL,
+        read_head(&reading->call, read->key, reading->has_range ? &reading->range : NULL,
             &reading->stat, &transfer->err, &transfer->fault);
     reading->is_misread = status != ZD_OK && is_odd;
     ZD_TRY(status);
@@ -273,7 +274,7 @@ static enum zd_status on_bytes(struct reading *reading)
 static enum zd_status on_first(struct reading *reading)
 {
     struct zd_transfer *transfer = &reading->call.transfer;
-    ZD_TRY(zd_s3_read_head(&reading->call, name_of(reading), &reading->range, &reading->stat,
+    ZD_TRY(read_head(&reading->call, name_of(reading), &reading->range, &reading->stat,
         &transfer->err, &transfer->fault));
     transfer->take = 1; /* of an object that the store has sent as a whole */
     return ZD_OK;
@@ -399,7 +400,7 @@ static void answered_head(struct reading *reading)
     const char *name = name_of(reading);
     enum zd_status status = zd_s3_answer_judge(&reading->call, name, &op->err, &op->fault);
     if (status == ZD_OK) {
-        status = zd_s3_read_head(&reading->call, name, NULL, &reading->stat, &op->err, &op->fault);
+        status = read_head(&reading->call, name, NULL, &reading->stat, &op->err, &op->fault);
     }
     if (status != ZD_OK) {
         end(reading, status);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "core/store/contract/store_impl.h"
 #include "core/store/s3/s3_change.h"
 #include "core/store/s3/s3_probe.h"
 #include "core/store/s3/s3_read.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "core/store/s3/s3_names.h"
-#include "core/store/s3/s3_probe.h"
+#include "core/store/contract/store_impl.h"
 #include "core/store/s3/s3_read.h"
 #include "core/store/s3/s3_store.h"
 #include "core/store/s3/s3_write.h"
@@ -127,7 +127,7 @@ const struct zd_store_ops zd_store_ops_s3 = {
     .is_remote = true,
     .schema = zd_s3_bucket_schema,
     .judge = s3_judge,
-    .default_revalidate_ms = 5000,
+    .default_revalidate_ms = ZD_REMOTE_REVALIDATE_MS,
     .open = s3_open,
     .close = s3_close,
     .find_place = s3_find_place,

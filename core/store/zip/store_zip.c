@@ -13,6 +13,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
+#include "core/store/contract/store_impl.h"
 #include "core/store/file/beneath.h"
 #include "core/store/file/file_location.h"
 #include "core/store/contract/page.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/store/contract/store.h"
+#include "core/store/contract/store_impl.h"
 #include "server/config/config_args.h"
 #include "server/config/dataset_config.h"
 #include "server/config/help_rows.h"

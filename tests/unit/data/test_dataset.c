@@ -8,6 +8,7 @@
 #include "server/data/catalog.h"
 #include "server/data/dataset.h"
 
+#include "core/store/contract/store_impl.h"
 #include "server/config/config.h"
 #include "server/data/chunks.h"
 #include "server/data/events.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/own.h"
+#include "core/store/contract/store_impl.h"
 #include "server/runtime/server.h"
 #include "tests/support/plane.h"
 #include "tests/support/store.h"

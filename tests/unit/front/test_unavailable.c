@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/store/contract/store_impl.h"
 #include "server/front/front.h"
 #include "server/request/admit.h"
 #include "tests/support/serve.h"

@@ -2,6 +2,7 @@
  * failed. */
 #include <string.h>
 
+#include "core/store/contract/store_impl.h"
 #include "server/data/catalog.h"
 #include "tests/support/serve.h"
 #include "tests/support/unit.h"

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "core/store/contract/store_impl.h"
 #include "tests/support/plane.h"
 #include "tests/support/unit.h"
 

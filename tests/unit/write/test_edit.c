@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/array/chunk.h"
+#include "core/store/contract/store_impl.h"
 #include "tests/support/plane.h"
 #include "tests/support/unit.h"
 

@@ -6,6 +6,7 @@
 
 #include "core/array/chunk.h"
 #include "core/base/own.h"
+#include "core/store/contract/store_impl.h"
 #include "server/data/chunks.h"
 #include "server/data/object_cache.h"
 #include "tests/support/plane.h"

@@ -1,5 +1,5 @@
 /* The contract of core/store/contract/store, held against every store of the build. */
-#include "core/store/contract/store.h"
+#include "core/store/contract/store_impl.h"
 
 #include <stdio.h>
 #include <string.h>

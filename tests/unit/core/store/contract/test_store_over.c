@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/store/contract/store_impl.h"
 #include "tests/support/codec.h"
 #include "tests/support/store.h"
 #include "tests/support/store_tally.h"

@@ -9,7 +9,7 @@
 
 #include "core/store/transfer/curl_loop.h"
 #include "core/store/remote/remote.h"
-#include "core/store/contract/store.h"
+#include "core/store/contract/store_impl.h"
 #include "tests/support/reply_server.h"
 #include "tests/support/store.h"
 #include "tests/support/unit.h"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/num.h"
+#include "core/store/contract/store_impl.h"
 #include "tests/support/check.h"
 #include "tests/support/plan_reads.h"
 #include "tests/support/unit.h"

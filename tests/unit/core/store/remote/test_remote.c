@@ -1,4 +1,5 @@
 /* Remote stores and what stands over them. */
+#include "core/store/contract/store_impl.h"
 #include "core/store/remote/remote.h"
 
 #include <stdio.h>

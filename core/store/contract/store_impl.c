@@ -1,5 +1,5 @@
 /* Stores: keys -> bytes. Opens by scheme, checks keys, counts, and hands on. */
-#include "core/store/contract/store.h"
+#include "core/store/contract/store_impl.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -36,6 +36,26 @@ const char *zd_store_location_in(const char *scheme, const char *location)
     const size_t len = strlen(scheme);
     const bool is_scheme = strncmp(location, scheme, len) == 0 && location[len] == ':';
     return is_scheme ? location + len + 1 : NULL;
+}
+
+bool zd_store_scheme(size_t i, struct zd_store_scheme *ret_scheme)
+{
+    const struct zd_store_ops *ops = zd_stores[i];
+    if (ops == NULL) {
+        return false;
+    }
+    *ret_scheme = (struct zd_store_scheme){
+        .name = ops->scheme,
+        .usage = ops->usage,
+        .meaning = ops->meaning,
+        .is_writable = ops->write != NULL && !ops->is_read_only,
+    };
+    return true;
+}
+
+uint64_t zd_store_revalidate_ms(const struct zd_store *store)
+{
+    return store->ops->default_revalidate_ms;
 }
 
 static const struct zd_store_ops *find_ops(const char *location)
