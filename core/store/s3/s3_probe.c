@@ -13,19 +13,13 @@
 #include "core/store/s3/s3_probe.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/hash.h"
 #include "core/store/s3/s3_answer.h"
 #include "core/store/s3/s3_batch.h"
 
-#define WRITERS    8
-#define ROUNDS     8
-#define BODY_CHARS 64
-#define KEY_CHARS  64
-#define WRONG_TAG  "00000000000000000000000000000000"
+#define WRONG_TAG "00000000000000000000000000000000"
 
 enum phase {
     PHASE_CREATE,
@@ -43,9 +37,38 @@ enum phase {
     PHASE_END,
 };
 
+/** The value of a condition. */
+enum value {
+    VALUE_NONE,
+    VALUE_ANY,
+    VALUE_RIGHT, /* the tag of the object of the last round */
+    VALUE_WRONG,
+};
+
+/** The requests of a phase, all for one key. */
+struct phase_row {
+    enum zd_transfer_method method;
+    const char *condition; /* its header; NULL = none */
+    enum value value;
+    uint32_t n;
+};
+
+static const struct phase_row rows[] = {
+    [PHASE_CREATE] = {ZD_TRANSFER_PUT, "if-none-match", VALUE_ANY, ZD_S3_RACE_WRITERS},
+    [PHASE_BASE] = {ZD_TRANSFER_PUT, NULL, VALUE_NONE, 1},
+    [PHASE_SPELL] = {ZD_TRANSFER_PUT, "if-match", VALUE_RIGHT, 1},
+    [PHASE_BARE] = {ZD_TRANSFER_PUT, "if-match", VALUE_RIGHT, 1},
+    [PHASE_WRONG] = {ZD_TRANSFER_PUT, "if-match", VALUE_WRONG, 1},
+    [PHASE_SWAP] = {ZD_TRANSFER_PUT, "if-match", VALUE_RIGHT, ZD_S3_RACE_WRITERS},
+    [PHASE_KEEP] = {ZD_TRANSFER_DELETE, "if-match", VALUE_WRONG, 1},
+    [PHASE_ERASE] = {ZD_TRANSFER_DELETE, "if-match", VALUE_RIGHT, 1},
+    [PHASE_BASE_MANY] = {ZD_TRANSFER_PUT, NULL, VALUE_NONE, 1},
+    [PHASE_CLEAN] = {ZD_TRANSFER_DELETE, NULL, VALUE_NONE, ZD_S3_RACE_ROUNDS}, /* all keys */
+};
+
 struct writer {
     struct zd_s3_call call;
-    char key[KEY_CHARS];
+    char key[ZD_S3_RACE_KEY_CHARS];
     char tag[ZD_S3_TAG_BYTES_MAX + 3];
     struct zd_buf *body;
     struct zd_s3_erasure erasure;
@@ -53,64 +76,38 @@ struct writer {
 };
 
 struct probe {
-    struct zd_s3_store *s3;
-    enum phase phase;
-    uint32_t round;
-    uint32_t n_running;
-    uint32_t n_won;
+    struct zd_s3_race race;
     uint32_t n_lost; /* of PHASE_KEEP_MANY */
-    uint32_t n_bodies;
-    uint64_t name; /* of its keys */
     struct zd_s3_abilities able;
     char etag[ZD_S3_TAG_BYTES_MAX + 1]; /* of the object of the last round, without quotes */
-    enum zd_status failure; /* the first one of a phase: RGW fails some of those who lose a race */
-    enum zd_status status;  /* the failure of a phase that nobody has won */
-    struct zd_error err;
-    struct zd_remote_fault fault;
-    struct writer writer[WRITERS];
+    struct writer writer[ZD_S3_RACE_WRITERS];
 };
 
-void zd_s3_probe_tell(struct zd_list *waiting, enum zd_status status, const struct zd_error *err,
-    struct zd_remote_fault fault)
+static struct probe *probe_of(struct zd_s3_race *race)
 {
-    struct zd_list ready;
-    zd_list_take_all(waiting, &ready);
-    for (struct zd_list *link; (link = zd_list_pop_front(&ready)) != NULL;) {
-        struct zd_s3_probe_wait *wait = ZD_CONTAINER(link, struct zd_s3_probe_wait, link);
-        wait->status = status;
-        wait->err = *err;
-        wait->fault = fault;
-        wait->done(wait);
-    }
+    return ZD_CONTAINER(race, struct probe, race);
 }
 
 static void end(struct probe *probe)
 {
-    struct zd_s3_store *s3 = probe->s3;
+    struct zd_s3_store *s3 = probe->race.s3;
     s3->is_probing = false;
-    if (probe->status == ZD_OK) {
+    if (probe->race.status == ZD_OK) {
         s3->able = probe->able;
         s3->able.is_known = true;
     }
-    zd_s3_probe_tell(&s3->waiting, probe->status, &probe->err, probe->fault);
+    zd_s3_race_tell(&probe->race, &s3->waiting);
     zd_free(probe);
 }
 
 /* ---- requests ---- */
-
-bool zd_s3_probe_is_unknown(uint32_t http, const char *code)
-{
-    return http == 501 || (http == 400 && (strcmp(code, "InvalidArgument") == 0 ||
-                                              strcmp(code, "InvalidRequest") == 0 ||
-                                              strcmp(code, "NotImplemented") == 0));
-}
 
 /* The condition was judged and did not hold; or the engine says that it knows of none. */
 static bool is_refusal(const struct zd_s3_call *call)
 {
     const uint32_t code = call->transfer.head.code;
     return call->transfer.status == ZD_OK &&
-           (zd_s3_probe_is_unknown(code, call->code) || code == 412 || code == 409 ||
+           (zd_s3_race_is_unknown(code, call->code) || code == 412 || code == 409 ||
                (code == 404 && strcmp(call->code, "NoSuchKey") == 0));
 }
 
@@ -125,91 +122,87 @@ static void keep_tag(struct probe *probe, const struct zd_s3_call *call)
     }
 }
 
-static void next_phase(struct probe *probe);
-
 static void done(struct zd_s3_call *call)
 {
     struct probe *probe = call->context;
+    struct zd_s3_race *race = &probe->race;
     struct writer *writer = ZD_CONTAINER(call, struct writer, call);
     const uint32_t code = call->transfer.head.code;
     if (call->transfer.status == ZD_OK && code >= 200 && code < 300) {
-        probe->n_won++;
+        race->n_won++;
         keep_tag(probe, call);
-    } else if (!is_refusal(call) && probe->failure == ZD_OK) {
-        probe->failure =
-            zd_s3_answer_judge(call, "a probe of conditions", &probe->err, &probe->fault);
+    } else if (!is_refusal(call) && race->failure == ZD_OK) {
+        race->failure = zd_s3_answer_judge(call, "a probe of conditions", &race->err, &race->fault);
     }
     zd_s3_call_done(call);
     zd_buf_unref(ZD_TAKE(writer->body));
-    if (--probe->n_running == 0) {
-        next_phase(probe);
-    }
+    zd_s3_race_leave(race);
 }
 
-static struct zd_buf *new_body(struct probe *probe)
+static struct zd_buf *new_body(struct zd_s3_race *race)
 {
-    char text[BODY_CHARS];
-    const int len = snprintf(
-        text, sizeof text, "zarrd %016" PRIx64 " %" PRIu32, probe->name, probe->n_bodies++);
-    return zd_buf_copy((struct zd_span){.ptr = (const uint8_t *)text, .len = (size_t)len});
+    char text[ZD_S3_RACE_BODY_CHARS];
+    zd_s3_race_write_body(race, text);
+    return zd_buf_copy(zd_span_of(text));
 }
 
-/* @param name of the condition's header; NULL = none. @param value copied */
-static void ask(struct probe *probe, enum zd_transfer_method method, uint32_t round,
-    const char *name, const char *value)
+/* @param value of the condition; copied */
+static void ask(struct probe *probe, const struct phase_row *row, uint32_t key, const char *value)
 {
-    struct writer *writer = &probe->writer[probe->n_running];
+    struct zd_s3_race *race = &probe->race;
+    struct writer *writer = &probe->writer[race->n_running];
     *writer = (struct writer){0};
-    (void)snprintf(writer->key, sizeof writer->key, ZD_TEMP_PREFIX "%016" PRIx64 "-%" PRIu32,
-        probe->name, round);
-    writer->call =
-        (struct zd_s3_call){.method = method, .key = writer->key, .done = done, .context = probe};
-    if (method == ZD_TRANSFER_PUT) {
-        writer->body = new_body(probe);
+    zd_s3_race_name_key(race, key, writer->key);
+    writer->call = (struct zd_s3_call){
+        .method = row->method, .key = writer->key, .done = done, .context = probe};
+    if (row->method == ZD_TRANSFER_PUT) {
+        writer->body = new_body(race);
         if (writer->body != NULL) {
             writer->call.body = zd_buf_span(writer->body);
-        } else if (probe->status == ZD_OK) {
-            probe->status = zd_fail(&probe->err, ZD_NO_MEMORY, "no memory for a request");
+        } else {
+            zd_s3_race_fail(race);
         }
     }
-    if (name != NULL) {
+    if (row->condition != NULL) {
         (void)snprintf(writer->tag, sizeof writer->tag, "%s", value);
-        writer->call.header[writer->call.n_headers++] = (struct zd_s3_pair){name, writer->tag};
+        writer->call.header[writer->call.n_headers++] =
+            (struct zd_s3_pair){row->condition, writer->tag};
     }
-    probe->n_running++;
-    zd_s3_call_start(&probe->s3->access, &writer->call);
+    race->n_running++;
+    zd_s3_call_start(&race->s3->access, &writer->call);
 }
 
 /* An engine that does not answer it has no such request: the probe goes on. */
 static void done_many(struct zd_s3_call *call)
 {
     struct probe *probe = call->context;
+    struct zd_s3_race *race = &probe->race;
     struct writer *writer = &probe->writer[0];
     const struct zd_s3_erasure *erasure = &writer->erasure;
-    if (zd_s3_batch_request_read(probe->s3, &writer->many, NULL) == ZD_OK && erasure->is_told) {
-        probe->n_won += erasure->status == ZD_OK;
+    if (zd_s3_batch_request_read(race->s3, &writer->many, NULL) == ZD_OK && erasure->is_told) {
+        race->n_won += erasure->status == ZD_OK;
         probe->n_lost += erasure->status == ZD_PRECONDITION;
     }
     zd_s3_batch_request_done(&writer->many);
-    probe->n_running--;
-    next_phase(probe);
+    zd_s3_race_leave(race);
 }
 
 static void ask_many(struct probe *probe, const char *tag)
 {
+    struct zd_s3_race *race = &probe->race;
     struct writer *writer = &probe->writer[0];
     *writer = (struct writer){.erasure = {.key = writer->key, .tag = writer->tag}};
-    (void)snprintf(writer->key, sizeof writer->key, ZD_TEMP_PREFIX "%016" PRIx64 "-0", probe->name);
+    zd_s3_race_name_key(race, 0, writer->key);
     (void)snprintf(writer->tag, sizeof writer->tag, "%s", tag);
     zd_list_init(&writer->many.erasures);
     zd_list_push_back(&writer->many.erasures, &writer->erasure.link);
     writer->many.call.done = done_many;
     writer->many.call.context = probe;
-    if (zd_s3_batch_request_start(probe->s3, &writer->many) == ZD_OK) {
-        probe->n_running++;
+    if (zd_s3_batch_request_start(race->s3, &writer->many) == ZD_OK) {
+        race->n_running++;
     } else {
-        probe->phase = PHASE_ERASE_MANY;
-        next_phase(probe);
+        race->phase = PHASE_ERASE_MANY;
+        zd_s3_race_next(race);
     }
 }
 
@@ -221,80 +214,36 @@ static void spell(const struct probe *probe, const char *etag, char *ret_value)
     (void)snprintf(ret_value, ZD_S3_TAG_BYTES_MAX + 3, "%s%s%s", quote, etag, quote);
 }
 
-static void run_phase(struct probe *probe)
+static void run_phase(struct zd_s3_race *race)
 {
+    struct probe *probe = probe_of(race);
     char right[ZD_S3_TAG_BYTES_MAX + 3];
     char wrong[ZD_S3_TAG_BYTES_MAX + 3];
     spell(probe, probe->etag, right);
     spell(probe, WRONG_TAG, wrong);
-    probe->n_won = 0;
     probe->n_lost = 0;
-    probe->failure = ZD_OK;
-    switch (probe->phase) {
-    case PHASE_CREATE:
-        for (uint32_t i = 0; i < WRITERS; i++) {
-            ask(probe, ZD_TRANSFER_PUT, probe->round, "if-none-match", "*");
-        }
-        return;
-    case PHASE_BASE:
-        ask(probe, ZD_TRANSFER_PUT, 0, NULL, NULL);
-        return;
-    case PHASE_SPELL:
-    case PHASE_BARE:
-        ask(probe, ZD_TRANSFER_PUT, 0, "if-match", right);
-        return;
-    case PHASE_WRONG:
-        ask(probe, ZD_TRANSFER_PUT, 0, "if-match", wrong);
-        return;
-    case PHASE_SWAP:
-        for (uint32_t i = 0; i < WRITERS; i++) {
-            ask(probe, ZD_TRANSFER_PUT, 0, "if-match", right);
-        }
-        return;
-    case PHASE_KEEP:
-        ask(probe, ZD_TRANSFER_DELETE, 0, "if-match", wrong);
-        return;
-    case PHASE_ERASE:
-        ask(probe, ZD_TRANSFER_DELETE, 0, "if-match", right);
-        return;
-    case PHASE_BASE_MANY:
-        ask(probe, ZD_TRANSFER_PUT, 0, NULL, NULL);
-        return;
-    case PHASE_KEEP_MANY:
-        ask_many(probe, wrong);
-        return;
-    case PHASE_ERASE_MANY:
-        ask_many(probe, right);
-        return;
-    case PHASE_CLEAN:
-        for (uint32_t round = 0; round < ROUNDS; round++) {
-            ask(probe, ZD_TRANSFER_DELETE, round, NULL, NULL);
-        }
-        return;
-    case PHASE_END:
+    if (race->phase == PHASE_END) {
         end(probe);
-        return;
+    } else if (race->phase == PHASE_KEEP_MANY || race->phase == PHASE_ERASE_MANY) {
+        ask_many(probe, race->phase == PHASE_KEEP_MANY ? wrong : right);
+    } else {
+        const struct phase_row *row = &rows[race->phase];
+        const char *const value[] = {NULL, "*", right, wrong};
+        for (uint32_t i = 0; i < row->n; i++) {
+            const uint32_t key = race->phase == PHASE_CLEAN ? i : race->round;
+            ask(probe, row, race->phase == PHASE_SWAP ? 0 : key, value[row->value]);
+        }
     }
 }
 
-/* A round more, until one is lost or all are won. @return the phase that follows */
-static enum phase after_round(struct probe *probe, bool *able, enum phase next)
+static uint32_t after_phase(struct zd_s3_race *race)
 {
-    *able = probe->n_won == 1;
-    if (*able && ++probe->round < ROUNDS) {
-        return probe->phase;
-    }
-    probe->round = 0;
-    return next;
-}
-
-static enum phase after_phase(struct probe *probe)
-{
+    struct probe *probe = probe_of(race);
     struct zd_s3_abilities *able = &probe->able;
-    const bool is_won = probe->n_won == 1;
-    switch (probe->phase) {
+    const bool is_won = race->n_won == 1;
+    switch ((enum phase)race->phase) {
     case PHASE_CREATE:
-        return after_round(probe, &able->creates, PHASE_BASE);
+        return zd_s3_race_after_round(race, &able->creates, PHASE_BASE);
     case PHASE_BASE:
         return PHASE_SPELL;
     case PHASE_SPELL:
@@ -306,7 +255,7 @@ static enum phase after_phase(struct probe *probe)
     case PHASE_WRONG:
         return is_won ? PHASE_CLEAN : PHASE_SWAP;
     case PHASE_SWAP:
-        return after_round(probe, &able->swaps, PHASE_KEEP);
+        return zd_s3_race_after_round(race, &able->swaps, PHASE_KEEP);
     case PHASE_KEEP:
         return is_won ? PHASE_CLEAN : PHASE_ERASE;
     case PHASE_ERASE:
@@ -326,18 +275,8 @@ static enum phase after_phase(struct probe *probe)
     return PHASE_END;
 }
 
-static void next_phase(struct probe *probe)
-{
-    if (probe->n_won == 0 && probe->phase < PHASE_CLEAN && probe->status == ZD_OK) {
-        probe->status = probe->failure;
-    }
-    const bool has_failed = probe->status != ZD_OK && probe->phase < PHASE_CLEAN;
-    probe->phase = has_failed ? PHASE_CLEAN : after_phase(probe);
-    run_phase(probe);
-}
-
 enum zd_status zd_s3_probe_want(
-    struct zd_s3_store *s3, struct zd_s3_probe_wait *wait, struct zd_error *err)
+    struct zd_s3_store *s3, struct zd_s3_race_wait *wait, struct zd_error *err)
 {
     assert(!s3->able.is_known);
     if (!s3->is_probing) {
@@ -345,11 +284,11 @@ enum zd_status zd_s3_probe_want(
         if (probe == NULL) {
             return zd_fail(err, ZD_NO_MEMORY, "no memory for a probe of conditions");
         }
-        probe->s3 = s3;
-        probe->name = zd_hash_random_seed();
+        probe->race = (struct zd_s3_race){
+            .s3 = s3, .run = run_phase, .after = after_phase, .clean = PHASE_CLEAN};
         s3->is_probing = true;
         zd_list_push_back(&s3->waiting, &wait->link);
-        run_phase(probe);
+        zd_s3_race_begin(&probe->race);
         return ZD_OK;
     }
     zd_list_push_back(&s3->waiting, &wait->link);

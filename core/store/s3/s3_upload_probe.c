@@ -10,17 +10,9 @@
 #include "core/store/s3/s3_upload_probe.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "core/base/hash.h"
 #include "core/store/s3/s3_upload.h"
-
-#define WRITERS    8
-#define ROUNDS     8
-#define BODY_CHARS 64
-#define KEY_CHARS  64
 
 enum phase {
     PHASE_BASE,
@@ -35,57 +27,50 @@ struct writer {
     struct zd_s3_call call; /* of CLEAN */
     bool is_ready;          /* and waits for the others */
     bool was_ready;         /* it is not waited for */
-    char body[BODY_CHARS];
-    char key[KEY_CHARS];
+    char body[ZD_S3_RACE_BODY_CHARS];
+    char key[ZD_S3_RACE_KEY_CHARS];
 };
 
 struct probe {
-    struct zd_s3_store *s3;
-    enum phase phase;
-    uint32_t round;
-    uint32_t n_running;
+    struct zd_s3_race race;
     uint32_t n_waiting; /* that run and are not ready */
-    uint32_t n_won;
-    uint32_t n_bodies;
-    uint64_t name; /* of its keys */
     struct zd_s3_upload_abilities able;
     char etag[ZD_S3_TAG_BYTES_MAX + 1]; /* of the object of BASE and SWAP, without quotes */
     char tag[ZD_S3_TAG_BYTES_MAX + 3];  /* the same as the engine compares it */
-    enum zd_status failure;             /* the first one of a phase */
-    enum zd_status status;              /* the failure of a phase that nobody has won */
-    struct zd_error err;
-    struct zd_remote_fault fault;
-    struct writer writer[ROUNDS + 1];
+    struct writer writer[ZD_S3_RACE_ROUNDS + 1];
 };
+
+static struct probe *probe_of(struct zd_s3_race *race)
+{
+    return ZD_CONTAINER(race, struct probe, race);
+}
 
 static void end(struct probe *probe)
 {
-    struct zd_s3_store *s3 = probe->s3;
+    struct zd_s3_store *s3 = probe->race.s3;
     s3->is_probing_uploads = false;
-    if (probe->status == ZD_OK) {
+    if (probe->race.status == ZD_OK) {
         s3->uploads = probe->able;
         s3->uploads.is_known = true;
     }
-    zd_s3_probe_tell(&s3->uploads_waiting, probe->status, &probe->err, probe->fault);
+    zd_s3_race_tell(&probe->race, &s3->uploads_waiting);
     zd_free(probe);
 }
 
 /* ---- uploads ---- */
 
-static void next_phase(struct probe *probe);
-
 /* The condition was judged and did not hold; or the engine says that it knows of none. */
 static bool is_refusal(const struct zd_s3_upload *upload)
 {
     return upload->status == ZD_PRECONDITION || upload->status == ZD_NOT_FOUND ||
-           zd_s3_probe_is_unknown(upload->http, upload->code) || upload->http == 409 ||
+           zd_s3_race_is_unknown(upload->http, upload->code) || upload->http == 409 ||
            upload->http == 412;
 }
 
 /* Nobody is left to wait for: the race begins. */
 static void release(struct probe *probe)
 {
-    for (uint32_t i = 0; probe->n_waiting == 0 && i < WRITERS; i++) {
+    for (uint32_t i = 0; probe->n_waiting == 0 && i < ZD_S3_RACE_WRITERS; i++) {
         if (probe->writer[i].is_ready) {
             probe->writer[i].is_ready = false;
             zd_s3_upload_complete(&probe->writer[i].upload);
@@ -106,40 +91,34 @@ static void ready(struct zd_s3_upload *upload)
 static void done(struct zd_s3_upload *upload)
 {
     struct probe *probe = upload->context;
+    struct zd_s3_race *race = &probe->race;
     probe->able.is_lacking = probe->able.is_lacking || upload->is_unsupported;
     if (upload->status == ZD_OK) {
-        probe->n_won++;
+        race->n_won++;
         (void)snprintf(probe->etag, sizeof probe->etag, "%s", upload->etag);
-    } else if (!is_refusal(upload) && probe->failure == ZD_OK) {
-        probe->failure = upload->status;
-        probe->err = upload->err;
-        probe->fault = upload->fault;
+    } else if (!is_refusal(upload) && race->failure == ZD_OK) {
+        race->failure = upload->status;
+        race->err = upload->err;
+        race->fault = upload->fault;
     }
     if (!ZD_CONTAINER(upload, struct writer, upload)->was_ready) {
         probe->n_waiting--;
         release(probe);
     }
-    if (--probe->n_running == 0) {
-        next_phase(probe);
-    }
-}
-
-static void name_key(const struct probe *probe, uint32_t n, char *ret_key)
-{
-    (void)snprintf(ret_key, KEY_CHARS, ZD_TEMP_PREFIX "%016" PRIx64 "-%" PRIu32, probe->name, n);
+    zd_s3_race_leave(race);
 }
 
 /* @param condition borrowed until the phase is over */
 static void start_uploads(
     struct probe *probe, uint32_t n, uint32_t key, const struct zd_s3_pair *condition)
 {
+    struct zd_s3_race *race = &probe->race;
     for (uint32_t i = 0; i < n; i++) {
         struct writer *writer = &probe->writer[i];
         *writer = (struct writer){0};
-        name_key(probe, key, writer->key);
-        (void)snprintf(writer->body, sizeof writer->body, "zarrd %016" PRIx64 " %" PRIu32,
-            probe->name, probe->n_bodies++);
-        writer->upload.s3 = probe->s3;
+        zd_s3_race_name_key(race, key, writer->key);
+        zd_s3_race_write_body(race, writer->body);
+        writer->upload.s3 = race->s3;
         writer->upload.key = writer->key;
         writer->upload.bytes = zd_span_of(writer->body);
         writer->upload.condition = *condition;
@@ -147,14 +126,14 @@ static void start_uploads(
         writer->upload.done = done;
         writer->upload.context = probe;
         if (zd_s3_upload_start(&writer->upload) == ZD_OK) {
-            probe->n_running++;
+            race->n_running++;
             probe->n_waiting++;
-        } else if (probe->status == ZD_OK) {
-            probe->status = zd_fail(&probe->err, ZD_NO_MEMORY, "no memory for a request");
+        } else {
+            zd_s3_race_fail(race);
         }
     }
-    if (probe->n_running == 0) {
-        next_phase(probe);
+    if (race->n_running == 0) {
+        zd_s3_race_next(race);
     }
 }
 
@@ -164,40 +143,38 @@ static void erased(struct zd_s3_call *call)
 {
     struct probe *probe = call->context;
     zd_s3_call_done(call);
-    if (--probe->n_running == 0) {
-        next_phase(probe);
-    }
+    zd_s3_race_leave(&probe->race);
 }
 
 static void clean(struct probe *probe)
 {
-    for (uint32_t i = 0; i <= ROUNDS; i++) {
+    for (uint32_t i = 0; i <= ZD_S3_RACE_ROUNDS; i++) {
         struct writer *writer = &probe->writer[i];
-        name_key(probe, i, writer->key);
+        zd_s3_race_name_key(&probe->race, i, writer->key);
         writer->call = (struct zd_s3_call){.method = ZD_TRANSFER_DELETE,
             .key = writer->key,
             .bytes_max = ZD_TRANSFER_WORD_BYTES_MAX,
             .done = erased,
             .context = probe};
-        probe->n_running++;
-        zd_s3_call_start(&probe->s3->access, &writer->call);
+        probe->race.n_running++;
+        zd_s3_call_start(&probe->race.s3->access, &writer->call);
     }
 }
 
-static void run_phase(struct probe *probe)
+static void run_phase(struct zd_s3_race *race)
 {
-    probe->n_won = 0;
-    probe->failure = ZD_OK;
-    switch (probe->phase) {
+    struct probe *probe = probe_of(race);
+    switch ((enum phase)race->phase) {
     case PHASE_BASE:
         start_uploads(probe, 1, 0, &(struct zd_s3_pair){0});
         return;
     case PHASE_SWAP:
-        zd_s3_store_spell(probe->s3, probe->etag, probe->tag);
-        start_uploads(probe, WRITERS, 0, &(struct zd_s3_pair){"if-match", probe->tag});
+        zd_s3_store_spell(race->s3, probe->etag, probe->tag);
+        start_uploads(probe, ZD_S3_RACE_WRITERS, 0, &(struct zd_s3_pair){"if-match", probe->tag});
         return;
     case PHASE_CREATE:
-        start_uploads(probe, WRITERS, probe->round + 1, &(struct zd_s3_pair){"if-none-match", "*"});
+        start_uploads(
+            probe, ZD_S3_RACE_WRITERS, race->round + 1, &(struct zd_s3_pair){"if-none-match", "*"});
         return;
     case PHASE_CLEAN:
         clean(probe);
@@ -208,28 +185,18 @@ static void run_phase(struct probe *probe)
     }
 }
 
-/* A round more, until one is lost or all are won. @return the phase that follows */
-static enum phase after_round(struct probe *probe, bool *able, enum phase next)
+static uint32_t after_phase(struct zd_s3_race *race)
 {
-    *able = probe->n_won == 1;
-    if (*able && ++probe->round < ROUNDS) {
-        return probe->phase;
-    }
-    probe->round = 0;
-    return next;
-}
-
-static enum phase after_phase(struct probe *probe)
-{
-    const struct zd_s3_abilities *single = &probe->s3->able;
+    struct probe *probe = probe_of(race);
+    const struct zd_s3_abilities *single = &race->s3->able;
     const enum phase create = single->creates ? PHASE_CREATE : PHASE_CLEAN;
-    switch (probe->phase) {
+    switch ((enum phase)race->phase) {
     case PHASE_BASE:
-        return probe->n_won == 0 ? PHASE_CLEAN : single->swaps ? PHASE_SWAP : create;
+        return race->n_won == 0 ? PHASE_CLEAN : single->swaps ? PHASE_SWAP : create;
     case PHASE_SWAP:
-        return after_round(probe, &probe->able.swaps, create);
+        return zd_s3_race_after_round(race, &probe->able.swaps, create);
     case PHASE_CREATE:
-        return after_round(probe, &probe->able.creates, PHASE_CLEAN);
+        return zd_s3_race_after_round(race, &probe->able.creates, PHASE_CLEAN);
     case PHASE_CLEAN:
     case PHASE_END:
         break;
@@ -237,18 +204,8 @@ static enum phase after_phase(struct probe *probe)
     return PHASE_END;
 }
 
-static void next_phase(struct probe *probe)
-{
-    if (probe->n_won == 0 && probe->phase < PHASE_CLEAN && probe->status == ZD_OK) {
-        probe->status = probe->failure;
-    }
-    const bool has_failed = probe->status != ZD_OK && probe->phase < PHASE_CLEAN;
-    probe->phase = has_failed ? PHASE_CLEAN : after_phase(probe);
-    run_phase(probe);
-}
-
 enum zd_status zd_s3_upload_probe_want(
-    struct zd_s3_store *s3, struct zd_s3_probe_wait *wait, struct zd_error *err)
+    struct zd_s3_store *s3, struct zd_s3_race_wait *wait, struct zd_error *err)
 {
     assert(s3->able.is_known && !s3->uploads.is_known);
     if (!s3->is_probing_uploads) {
@@ -256,11 +213,11 @@ enum zd_status zd_s3_upload_probe_want(
         if (probe == NULL) {
             return zd_fail(err, ZD_NO_MEMORY, "no memory for a probe of uploads");
         }
-        probe->s3 = s3;
-        probe->name = zd_hash_random_seed();
+        probe->race = (struct zd_s3_race){
+            .s3 = s3, .run = run_phase, .after = after_phase, .clean = PHASE_CLEAN};
         s3->is_probing_uploads = true;
         zd_list_push_back(&s3->uploads_waiting, &wait->link);
-        run_phase(probe);
+        zd_s3_race_begin(&probe->race);
         return ZD_OK;
     }
     zd_list_push_back(&s3->uploads_waiting, &wait->link);

@@ -39,7 +39,7 @@ struct writing {
     struct zd_buf *old; /* of what was found, where it is kept; owned */
     uint64_t reserved;  /* bytes: the room for it, while it is changed */
     struct zd_s3_change change;
-    struct zd_s3_probe_wait probe;
+    struct zd_s3_race_wait probe;
     struct zd_store_read read;
     struct zd_store_status status;
 };
@@ -289,7 +289,7 @@ static bool prepare(struct writing *writing)
     return status == ZD_OK;
 }
 
-static void probed(struct zd_s3_probe_wait *wait)
+static void probed(struct zd_s3_race_wait *wait)
 {
     struct writing *writing = ZD_CONTAINER(wait, struct writing, probe);
     struct zd_store_op *op = &writing->write->op;
