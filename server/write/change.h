@@ -333,7 +333,7 @@ zd_change_step zd_change_store_end;
 zd_change_step zd_change_store_commit;
 zd_change_step zd_change_store_commit_end;
 
-/* server/write/change_undo.c: documents below a node that is erased. */
+/* server/write/change_subtree.c: documents below a node that is erased. */
 zd_change_step zd_change_subtree_collect;
 zd_change_step zd_change_subtree_collect_end;
 zd_change_step zd_change_subtree_read;

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/num.h"
-#include "core/dialect/dialect.h"
 #include "server/data/catalog.h"
 #include "server/data/events.h"
 #include "server/runtime/server.h"

@@ -8,7 +8,6 @@
 #include "server/data/dataset.h"
 #include "server/data/events.h"
 #include "server/data/object_cache.h"
-#include "server/data/shard_lookup.h"
 #include "server/runtime/server.h"
 
 #define PAUSE_MS          2 /* about, before the first repetition; twice as long before the next */
