@@ -14,7 +14,6 @@
 
 #include "core/base/json_mark.h"
 #include "core/base/json_token.h"
-#include "core/base/num.h"
 #include "core/base/scan.h"
 #include "core/base/text.h"
 
@@ -506,6 +505,18 @@ struct zd_json *zd_json_new_null(void)
 enum zd_status zd_json_set(struct zd_json *object, const char *name, struct zd_json *value)
 {
     return json_object_set_new(tree(object), name, tree(value)) == 0 ? ZD_OK : ZD_NO_MEMORY;
+}
+
+enum zd_status zd_json_wrap(const char *name, struct zd_json *value, struct zd_json **ret_json)
+{
+    ZD_AUTO(zd_json) json = zd_json_new_object();
+    if (json == NULL) {
+        zd_json_unref(value);
+        return ZD_NO_MEMORY;
+    }
+    ZD_TRY(zd_json_set(json, name, value));
+    *ret_json = ZD_TAKE(json);
+    return ZD_OK;
 }
 
 enum zd_status zd_json_append(struct zd_json *array, struct zd_json *value)

@@ -102,6 +102,8 @@ struct zd_json *zd_json_new_null(void);
  * failure. */
 ZD_RESULT zd_json_set(struct zd_json *object, const char *name, struct zd_json *value);
 ZD_RESULT zd_json_append(struct zd_json *array, struct zd_json *value);
+/** An object of one member. Takes over `value`, even on failure. @param ret_json owned */
+ZD_RESULT zd_json_wrap(const char *name, struct zd_json *value, struct zd_json **ret_json);
 ZD_RESULT zd_json_remove(
     struct zd_json *object, const char *name); /* ZD_NOT_FOUND when it is not there */
 

@@ -551,8 +551,7 @@ enum zd_status zd_chain_encode(const struct zd_chain *chain, struct zd_buf *deco
 static uint64_t link_ns(const struct zd_chain *chain, uint32_t i)
 {
     const struct link *link = &chain->link[i];
-    const uint64_t rate =
-        link->codec->bytes_per_us == NULL ? 0 : link->codec->bytes_per_us(link->state);
+    const uint64_t rate = zd_codec_bytes_per_us(link->codec, link->state);
     return zd_codec_ns(decoded_of(chain, i)->size, rate);
 }
 

@@ -140,9 +140,12 @@ struct zd_codec {
     ZD_RESULT (*encode)(const void *state, struct zd_buf *decoded, struct zd_buf **ret_encoded,
         struct zd_error *err);
 
-    /** Optional. How many decoded bytes a typical core makes in a microsecond: the codec's class, a
-     * guess for deciding where to decode. 0 or no such function: it costs next to nothing. */
-    uint64_t (*bytes_per_us)(const void *state);
+    /** How many decoded bytes a typical core makes in a microsecond: the codec's class, a guess for
+     * deciding where to decode. 0: it costs next to nothing. */
+    uint64_t bytes_per_us;
+
+    /** Optional: the same, where it depends on the configuration. */
+    uint64_t (*find_bytes_per_us)(const void *state);
 
     /**
      * Optional, bytes->bytes. Some of the bytes that decode makes, in less time than all of them
@@ -178,6 +181,12 @@ ZD_RESULT zd_codec_cut(const struct zd_codec *codec, const void *state, struct z
 
 /** How long `bytes` take at that rate, in nanoseconds; saturates. A rate of 0 takes no time. */
 uint64_t zd_codec_ns(uint64_t bytes, uint64_t bytes_per_us);
+
+/** The rate of a codec that is configured so. */
+static inline uint64_t zd_codec_bytes_per_us(const struct zd_codec *codec, const void *state)
+{
+    return codec->find_bytes_per_us == NULL ? codec->bytes_per_us : codec->find_bytes_per_us(state);
+}
 
 /** Whether chunks can be encoded with it. */
 static inline bool zd_codec_is_writable(const struct zd_codec *codec)

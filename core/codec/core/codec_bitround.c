@@ -161,13 +161,7 @@ static enum zd_status bitround_encode(
 static enum zd_status bitround_configuration(const void *state, struct zd_json **ret_json)
 {
     const struct bitround *bitround = state;
-    ZD_AUTO(zd_json) json = zd_json_new_object();
-    if (json == NULL) {
-        return ZD_NO_MEMORY;
-    }
-    ZD_TRY(zd_json_set(json, "keepbits", zd_json_new_u64(bitround->keepbits)));
-    *ret_json = ZD_TAKE(json);
-    return ZD_OK;
+    return zd_json_wrap("keepbits", zd_json_new_u64(bitround->keepbits), ret_json);
 }
 
 static const char *const aliases[] = {"numcodecs.bitround", NULL};

@@ -313,6 +313,6 @@ const struct zd_codec zd_codec_blosc = {
     .encode = blosc_codec_encode,
     .decode_part = blosc_decode_part,
     .part_ns = blosc_part_ns,
-    .bytes_per_us = blosc_bytes_per_us,
+    .find_bytes_per_us = blosc_bytes_per_us,
     .configuration = blosc_configuration,
 };

@@ -1,7 +1,6 @@
 /* The codec `bytes`: elements in C order, one after the other (Zarr v3, bytes codec). */
 #include <string.h>
 
-#include "core/base/num.h"
 #include "core/codec/parameter.h"
 
 #define NAME         "bytes"
@@ -107,13 +106,7 @@ static enum zd_status bytes_configuration(const void *state, struct zd_json **re
         *ret_json = NULL;
         return ZD_OK;
     }
-    ZD_AUTO(zd_json) json = zd_json_new_object();
-    if (json == NULL) {
-        return ZD_NO_MEMORY;
-    }
-    ZD_TRY(zd_json_set(json, "endian", zd_json_new_text(endian_words[bytes->is_big ? 1 : 0])));
-    *ret_json = ZD_TAKE(json);
-    return ZD_OK;
+    return zd_json_wrap("endian", zd_json_new_text(endian_words[bytes->is_big ? 1 : 0]), ret_json);
 }
 
 static uint64_t bytes_bytes_per_us(const void *state)
@@ -137,7 +130,7 @@ const struct zd_codec zd_codec_bytes = {
     .close = zd_free,
     .decode = bytes_decode,
     .encode = bytes_encode,
-    .bytes_per_us = bytes_bytes_per_us,
+    .find_bytes_per_us = bytes_bytes_per_us,
     .configuration = bytes_configuration,
     .is_swapped = bytes_is_swapped,
 };

@@ -321,12 +321,6 @@ static enum zd_status cast_value_encode(
     return run(&cast->encode, cast->n, ZD_INVALID, decoded, ret_encoded, err);
 }
 
-static uint64_t cast_value_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 static enum zd_status cast_value_configuration(const void *state, struct zd_json **ret_json)
 {
     const struct cast_value *cast = state;
@@ -348,6 +342,6 @@ const struct zd_codec zd_codec_cast_value = {
     .close = cast_value_close,
     .decode = cast_value_decode,
     .encode = cast_value_encode,
-    .bytes_per_us = cast_value_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = cast_value_configuration,
 };

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/base/num.h"
-#include "core/codec/chain.h"
 #include "core/codec/parameter.h"
 #include "core/codec/refusal.h"
 #include "core/extension/definition.h"
@@ -314,8 +313,7 @@ static uint64_t conditional_bytes_per_us(const void *state)
     uint64_t ns = zd_codec_ns(conditional->decoded.size, COPY_BYTES_PER_US);
     for (uint32_t i = 0; i < conditional->n; i++) {
         const struct branch *branch = &conditional->branch[i];
-        const uint64_t rate =
-            branch->codec->bytes_per_us == NULL ? 0 : branch->codec->bytes_per_us(branch->state);
+        const uint64_t rate = zd_codec_bytes_per_us(branch->codec, branch->state);
         if (ckd_add(&ns, ns, zd_codec_ns(branch->decoded.size, rate))) {
             return 1;
         }
@@ -349,6 +347,6 @@ const struct zd_codec zd_codec_conditional = {
     .close = conditional_close,
     .decode = conditional_decode,
     .encode = conditional_encode,
-    .bytes_per_us = conditional_bytes_per_us,
+    .find_bytes_per_us = conditional_bytes_per_us,
     .configuration = conditional_configuration,
 };

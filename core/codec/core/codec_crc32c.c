@@ -44,12 +44,6 @@ static enum zd_status crc32c_open(const struct zd_codec_config *config, struct z
     return ZD_OK;
 }
 
-static uint64_t crc32c_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 const struct zd_codec zd_codec_crc32c = {
     .name = NAME,
     .kind = ZD_CODEC_BYTES_BYTES,
@@ -58,6 +52,6 @@ const struct zd_codec zd_codec_crc32c = {
     .close = crc32c_close,
     .decode = zd_checksum_decode,
     .encode = zd_checksum_encode,
-    .bytes_per_us = crc32c_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = zd_checksum_configuration,
 };

@@ -105,22 +105,10 @@ static enum zd_status gzip_encode(
     return ZD_OK;
 }
 
-static uint64_t gzip_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 static enum zd_status gzip_configuration(const void *state, struct zd_json **ret_json)
 {
     const struct gzip *gzip = state;
-    ZD_AUTO(zd_json) json = zd_json_new_object();
-    if (json == NULL) {
-        return ZD_NO_MEMORY;
-    }
-    ZD_TRY(zd_json_set(json, "level", zd_json_new_i64(gzip->level)));
-    *ret_json = ZD_TAKE(json);
-    return ZD_OK;
+    return zd_json_wrap("level", zd_json_new_i64(gzip->level), ret_json);
 }
 
 const struct zd_codec zd_codec_gzip = {
@@ -132,6 +120,6 @@ const struct zd_codec zd_codec_gzip = {
     .close = zd_free,
     .decode = gzip_decode,
     .encode = gzip_encode,
-    .bytes_per_us = gzip_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = gzip_configuration,
 };

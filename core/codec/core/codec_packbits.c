@@ -286,12 +286,6 @@ static enum zd_status packbits_encode(
     return ZD_OK;
 }
 
-static uint64_t packbits_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 static enum zd_status packbits_configuration(const void *state, struct zd_json **ret_json)
 {
     const struct packbits *packbits = state;
@@ -325,6 +319,6 @@ const struct zd_codec zd_codec_packbits = {
     .close = zd_free,
     .decode = packbits_decode,
     .encode = packbits_encode,
-    .bytes_per_us = packbits_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = packbits_configuration,
 };

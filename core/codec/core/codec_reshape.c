@@ -215,13 +215,7 @@ static enum zd_status reshape_code(
 static enum zd_status reshape_configuration(const void *state, struct zd_json **ret_json)
 {
     const struct reshape *reshape = state;
-    ZD_AUTO(zd_json) json = zd_json_new_object();
-    if (json == NULL) {
-        return ZD_NO_MEMORY;
-    }
-    ZD_TRY(zd_json_set(json, "shape", zd_json_ref(reshape->shape)));
-    *ret_json = ZD_TAKE(json);
-    return ZD_OK;
+    return zd_json_wrap("shape", zd_json_ref(reshape->shape), ret_json);
 }
 
 const struct zd_codec zd_codec_reshape = {

@@ -312,12 +312,6 @@ static enum zd_status scale_offset_open(const struct zd_codec_config *config,
     return ZD_OK;
 }
 
-static uint64_t scale_offset_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 static enum zd_status scale_offset_configuration(const void *state, struct zd_json **ret_json)
 {
     const struct scale_offset *scale_offset = state;
@@ -346,6 +340,6 @@ const struct zd_codec zd_codec_scale_offset = {
     .close = zd_free,
     .decode = scale_offset_decode,
     .encode = scale_offset_encode,
-    .bytes_per_us = scale_offset_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = scale_offset_configuration,
 };

@@ -617,7 +617,7 @@ const struct zd_codec zd_codec_sharding_indexed = {
     .close = sharding_close,
     .decode = sharding_decode,
     .encode = sharding_encode,
-    .bytes_per_us = sharding_bytes_per_us,
+    .find_bytes_per_us = sharding_bytes_per_us,
     .configuration = sharding_configuration,
     .shard = sharding_shard,
 };

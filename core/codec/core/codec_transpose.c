@@ -191,13 +191,7 @@ static enum zd_status transpose_configuration(const void *state, struct zd_json 
     for (uint32_t i = 0; order != NULL && i < transpose->rank; i++) {
         ZD_TRY(zd_json_append(order, zd_json_new_u64(transpose->order[i])));
     }
-    ZD_AUTO(zd_json) json = zd_json_new_object();
-    if (json == NULL) {
-        return ZD_NO_MEMORY;
-    }
-    ZD_TRY(zd_json_set(json, "order", ZD_TAKE(order)));
-    *ret_json = ZD_TAKE(json);
-    return ZD_OK;
+    return zd_json_wrap("order", ZD_TAKE(order), ret_json);
 }
 
 static uint64_t transpose_bytes_per_us(const void *state)
@@ -223,7 +217,7 @@ const struct zd_codec zd_codec_transpose = {
     .close = zd_free,
     .decode = transpose_decode,
     .encode = transpose_encode,
-    .bytes_per_us = transpose_bytes_per_us,
+    .find_bytes_per_us = transpose_bytes_per_us,
     .configuration = transpose_configuration,
     .order = transpose_order,
 };

@@ -22,6 +22,6 @@ const struct zd_codec zd_codec_vlen_utf8 = {
     .close = zd_free,
     .decode = zd_vlen_decode,
     .encode = zd_vlen_encode,
-    .bytes_per_us = zd_vlen_bytes_per_us,
+    .find_bytes_per_us = zd_vlen_bytes_per_us,
     .configuration = zd_vlen_configuration,
 };

@@ -248,12 +248,6 @@ static enum zd_status zfp_encode(
     return zd_zfp_encode(&zfp->zfp, wide->data, ret_encoded, err);
 }
 
-static uint64_t zfp_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 static ZD_RESULT set_parameters(const struct zd_zfp *zfp, struct zd_json *json)
 {
     switch (zfp->mode) {
@@ -306,6 +300,6 @@ const struct zd_codec zd_codec_zfp = {
     .close = zd_free,
     .decode = zfp_decode,
     .encode = zfp_encode,
-    .bytes_per_us = zfp_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = zfp_configuration,
 };

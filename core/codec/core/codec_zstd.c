@@ -246,12 +246,6 @@ static enum zd_status zstd_encode(
     return ZD_OK;
 }
 
-static uint64_t zstd_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 static enum zd_status zstd_configuration(const void *state, struct zd_json **ret_json)
 {
     const struct zstd *zstd = state;
@@ -279,6 +273,6 @@ const struct zd_codec zd_codec_zstd = {
     .encode = zstd_encode,
     .decode_part = zstd_decode_part,
     .part_ns = zstd_part_ns,
-    .bytes_per_us = zstd_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = zstd_configuration,
 };

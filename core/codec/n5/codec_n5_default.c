@@ -505,13 +505,7 @@ static enum zd_status n5_default_encode(
 static enum zd_status n5_default_configuration(const void *state, struct zd_json **ret_json)
 {
     const struct n5_default *n5 = state;
-    ZD_AUTO(zd_json) json = zd_json_new_object();
-    if (json == NULL) {
-        return ZD_NO_MEMORY;
-    }
-    ZD_TRY(zd_json_set(json, "codecs", zd_chain_json(n5->chain)));
-    *ret_json = ZD_TAKE(json);
-    return ZD_OK;
+    return zd_json_wrap("codecs", zd_chain_json(n5->chain), ret_json);
 }
 
 /* The chain's elements, and a copy of them in a block that is cut. */
@@ -532,6 +526,6 @@ const struct zd_codec zd_codec_n5_default = {
     .close = n5_default_close,
     .decode = n5_default_decode,
     .encode = n5_default_encode,
-    .bytes_per_us = n5_default_bytes_per_us,
+    .find_bytes_per_us = n5_default_bytes_per_us,
     .configuration = n5_default_configuration,
 };

@@ -274,12 +274,6 @@ static enum zd_status n5_lz4_encode(
     return ZD_OK;
 }
 
-static uint64_t n5_lz4_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 static enum zd_status n5_lz4_configuration(const void *state, struct zd_json **ret_json)
 {
     (void)state;
@@ -295,6 +289,6 @@ const struct zd_codec zd_codec_n5_lz4 = {
     .close = zd_free,
     .decode = n5_lz4_decode,
     .encode = n5_lz4_encode,
-    .bytes_per_us = n5_lz4_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = n5_lz4_configuration,
 };

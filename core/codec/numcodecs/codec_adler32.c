@@ -21,12 +21,6 @@ static enum zd_status adler32_open(const struct zd_codec_config *config,
     return zd_checksum_open(&kind, config, ret_encoded, ret_state, faults);
 }
 
-static uint64_t adler32_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 static const char *const aliases[] = {"https://codec.zarrs.dev/bytes_to_bytes/adler32", NULL};
 
 const struct zd_codec zd_codec_adler32 = {
@@ -38,6 +32,6 @@ const struct zd_codec zd_codec_adler32 = {
     .close = zd_free,
     .decode = zd_checksum_decode,
     .encode = zd_checksum_encode,
-    .bytes_per_us = adler32_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = zd_checksum_configuration,
 };

@@ -80,12 +80,6 @@ static enum zd_status astype_encode(
     return cast(&astype->decode_dtype, decoded, astype->n, &astype->encode_dtype, ret_encoded, err);
 }
 
-static uint64_t astype_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 static enum zd_status astype_configuration(const void *state, struct zd_json **ret_json)
 {
     const struct astype *astype = state;
@@ -109,6 +103,6 @@ const struct zd_codec zd_codec_astype = {
     .close = zd_free,
     .decode = astype_decode,
     .encode = astype_encode,
-    .bytes_per_us = astype_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = astype_configuration,
 };

@@ -75,12 +75,6 @@ static enum zd_status base64_encode(
     return ZD_OK;
 }
 
-static uint64_t base64_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 static enum zd_status base64_configuration(const void *state, struct zd_json **ret_json)
 {
     (void)state;
@@ -96,6 +90,6 @@ const struct zd_codec zd_codec_base64 = {
     .close = zd_free,
     .decode = base64_decode,
     .encode = base64_encode,
-    .bytes_per_us = base64_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = base64_configuration,
 };

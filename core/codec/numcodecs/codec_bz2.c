@@ -184,22 +184,10 @@ static enum zd_status bz2_encode(
     return ZD_OK;
 }
 
-static uint64_t bz2_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 static enum zd_status bz2_configuration(const void *state, struct zd_json **ret_json)
 {
     const struct bz2 *bz2 = state;
-    ZD_AUTO(zd_json) json = zd_json_new_object();
-    if (json == NULL) {
-        return ZD_NO_MEMORY;
-    }
-    ZD_TRY(zd_json_set(json, "level", zd_json_new_i64(bz2->level)));
-    *ret_json = ZD_TAKE(json);
-    return ZD_OK;
+    return zd_json_wrap("level", zd_json_new_i64(bz2->level), ret_json);
 }
 
 static const char *const aliases[] = {"https://codec.zarrs.dev/bytes_to_bytes/bz2", NULL};
@@ -214,6 +202,6 @@ const struct zd_codec zd_codec_bz2 = {
     .close = zd_free,
     .decode = bz2_decode,
     .encode = bz2_encode,
-    .bytes_per_us = bz2_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = bz2_configuration,
 };

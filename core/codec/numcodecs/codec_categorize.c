@@ -252,12 +252,6 @@ static enum zd_status categorize_encode(
     return ZD_OK;
 }
 
-static uint64_t categorize_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 static enum zd_status set_labels(const struct categorize *categorize, struct zd_json *json)
 {
     ZD_AUTO(zd_json) labels = zd_json_new_array();
@@ -299,6 +293,6 @@ const struct zd_codec zd_codec_categorize = {
     .close = categorize_close,
     .decode = categorize_decode,
     .encode = categorize_encode,
-    .bytes_per_us = categorize_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = categorize_configuration,
 };

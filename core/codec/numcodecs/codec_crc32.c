@@ -21,12 +21,6 @@ static enum zd_status crc32_open(const struct zd_codec_config *config, struct zd
     return zd_checksum_open(&kind, config, ret_encoded, ret_state, faults);
 }
 
-static uint64_t crc32_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 const struct zd_codec zd_codec_crc32 = {
     .name = NAME,
     .kind = ZD_CODEC_BYTES_BYTES,
@@ -35,6 +29,6 @@ const struct zd_codec zd_codec_crc32 = {
     .close = zd_free,
     .decode = zd_checksum_decode,
     .encode = zd_checksum_encode,
-    .bytes_per_us = crc32_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = zd_checksum_configuration,
 };

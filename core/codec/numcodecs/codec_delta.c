@@ -211,12 +211,6 @@ static enum zd_status delta_encode(
     return ZD_OK;
 }
 
-static uint64_t delta_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 static enum zd_status delta_configuration(const void *state, struct zd_json **ret_json)
 {
     const struct delta *delta = state;
@@ -240,6 +234,6 @@ const struct zd_codec zd_codec_delta = {
     .close = zd_free,
     .decode = delta_decode,
     .encode = delta_encode,
-    .bytes_per_us = delta_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = delta_configuration,
 };

@@ -282,12 +282,6 @@ static enum zd_status fixedscaleoffset_open(const struct zd_codec_config *config
     return ZD_OK;
 }
 
-static uint64_t fixedscaleoffset_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 static struct zd_json *new_operand(const struct operand *operand)
 {
     if (!operand->is_integer) {
@@ -323,6 +317,6 @@ const struct zd_codec zd_codec_fixedscaleoffset = {
     .close = zd_free,
     .decode = fixedscaleoffset_decode,
     .encode = fixedscaleoffset_encode,
-    .bytes_per_us = fixedscaleoffset_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = fixedscaleoffset_configuration,
 };

@@ -61,12 +61,6 @@ static enum zd_status fletcher32_open(const struct zd_codec_config *config,
     return ZD_OK;
 }
 
-static uint64_t fletcher32_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 static const char *const aliases[] = {"https://codec.zarrs.dev/bytes_to_bytes/fletcher32", NULL};
 
 const struct zd_codec zd_codec_fletcher32 = {
@@ -78,6 +72,6 @@ const struct zd_codec zd_codec_fletcher32 = {
     .close = zd_free,
     .decode = zd_checksum_decode,
     .encode = zd_checksum_encode,
-    .bytes_per_us = fletcher32_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = zd_checksum_configuration,
 };

@@ -114,22 +114,10 @@ static enum zd_status jenkins_open(const struct zd_codec_config *config,
     return ZD_OK;
 }
 
-static uint64_t jenkins_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 static enum zd_status jenkins_configuration(const void *state, struct zd_json **ret_json)
 {
     const struct jenkins *jenkins = state;
-    ZD_AUTO(zd_json) json = zd_json_new_object();
-    if (json == NULL) {
-        return ZD_NO_MEMORY;
-    }
-    ZD_TRY(zd_json_set(json, "initval", zd_json_new_u64(jenkins->initval)));
-    *ret_json = ZD_TAKE(json);
-    return ZD_OK;
+    return zd_json_wrap("initval", zd_json_new_u64(jenkins->initval), ret_json);
 }
 
 const struct zd_codec zd_codec_jenkins_lookup3 = {
@@ -142,6 +130,6 @@ const struct zd_codec zd_codec_jenkins_lookup3 = {
     .close = zd_free,
     .decode = zd_checksum_decode,
     .encode = zd_checksum_encode,
-    .bytes_per_us = jenkins_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = jenkins_configuration,
 };

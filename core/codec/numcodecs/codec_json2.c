@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "core/base/json_token.h"
-#include "core/base/num.h"
 #include "core/codec/nesting.h"
 #include "core/grid/variable.h"
 
@@ -198,12 +197,6 @@ static enum zd_status json2_decode(
     return status;
 }
 
-static uint64_t json2_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 const struct zd_codec zd_codec_json2 = {
     .name = NAME,
     .kind = ZD_CODEC_ARRAY_BYTES,
@@ -214,6 +207,6 @@ const struct zd_codec zd_codec_json2 = {
     .open = json2_open,
     .close = zd_free,
     .decode = json2_decode,
-    .bytes_per_us = json2_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = zd_nesting_configuration,
 };

@@ -96,22 +96,10 @@ static enum zd_status lz4_encode(
     return ZD_OK;
 }
 
-static uint64_t lz4_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 static enum zd_status lz4_configuration(const void *state, struct zd_json **ret_json)
 {
     const struct lz4 *lz4 = state;
-    ZD_AUTO(zd_json) json = zd_json_new_object();
-    if (json == NULL) {
-        return ZD_NO_MEMORY;
-    }
-    ZD_TRY(zd_json_set(json, "acceleration", zd_json_new_i64(lz4->acceleration)));
-    *ret_json = ZD_TAKE(json);
-    return ZD_OK;
+    return zd_json_wrap("acceleration", zd_json_new_i64(lz4->acceleration), ret_json);
 }
 
 const struct zd_codec zd_codec_lz4 = {
@@ -123,6 +111,6 @@ const struct zd_codec zd_codec_lz4 = {
     .close = zd_free,
     .decode = lz4_decode,
     .encode = lz4_encode,
-    .bytes_per_us = lz4_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = lz4_configuration,
 };

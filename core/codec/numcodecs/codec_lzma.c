@@ -1,7 +1,6 @@
 /* The codec `lzma` of numcodecs: .xz, .lzma, or a raw stream of known filters. */
 #include <lzma.h>
 
-#include "core/base/num.h"
 #include "core/codec/lzma_filters.h"
 #include "core/codec/output.h"
 #include "core/codec/parameter.h"
@@ -265,12 +264,6 @@ static enum zd_status lzma_encode(
     return ZD_OK;
 }
 
-static uint64_t lzma_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 static enum zd_status lzma_configuration(const void *state, struct zd_json **ret_json)
 {
     const struct lzma *lzma = state;
@@ -306,6 +299,6 @@ const struct zd_codec zd_codec_lzma = {
     .close = lzma_close,
     .decode = lzma_decode,
     .encode = lzma_encode,
-    .bytes_per_us = lzma_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = lzma_configuration,
 };

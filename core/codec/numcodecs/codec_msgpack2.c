@@ -191,12 +191,6 @@ static enum zd_status msgpack2_decode(
     return zd_variable_pack(elements->data, n, zd_variable_bytes_max(n), ret_decoded, err);
 }
 
-static uint64_t msgpack2_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 const struct zd_codec zd_codec_msgpack2 = {
     .name = NAME,
     .kind = ZD_CODEC_ARRAY_BYTES,
@@ -206,6 +200,6 @@ const struct zd_codec zd_codec_msgpack2 = {
     .open = msgpack2_open,
     .close = zd_free,
     .decode = msgpack2_decode,
-    .bytes_per_us = msgpack2_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = zd_nesting_configuration,
 };

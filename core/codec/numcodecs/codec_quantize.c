@@ -162,6 +162,6 @@ const struct zd_codec zd_codec_quantize = {
     .close = zd_free,
     .decode = quantize_decode,
     .encode = quantize_encode,
-    .bytes_per_us = quantize_bytes_per_us,
+    .find_bytes_per_us = quantize_bytes_per_us,
     .configuration = quantize_configuration,
 };

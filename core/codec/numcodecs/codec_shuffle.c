@@ -1,7 +1,6 @@
 /* The codec `shuffle` of numcodecs: the first bytes of all items, then the second ones ... */
 #include <inttypes.h>
 
-#include "core/base/num.h"
 #include "core/codec/parameter.h"
 
 #define NAME         "numcodecs.shuffle"
@@ -106,22 +105,10 @@ static enum zd_status shuffle_encode(
     return ZD_OK;
 }
 
-static uint64_t shuffle_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 static enum zd_status shuffle_configuration(const void *state, struct zd_json **ret_json)
 {
     const struct shuffle *shuffle = state;
-    ZD_AUTO(zd_json) json = zd_json_new_object();
-    if (json == NULL) {
-        return ZD_NO_MEMORY;
-    }
-    ZD_TRY(zd_json_set(json, "elementsize", zd_json_new_u64(shuffle->item_bytes)));
-    *ret_json = ZD_TAKE(json);
-    return ZD_OK;
+    return zd_json_wrap("elementsize", zd_json_new_u64(shuffle->item_bytes), ret_json);
 }
 
 static const char *const aliases[] = {"https://codec.zarrs.dev/bytes_to_bytes/shuffle", NULL};
@@ -136,6 +123,6 @@ const struct zd_codec zd_codec_shuffle = {
     .close = zd_free,
     .decode = shuffle_decode,
     .encode = shuffle_encode,
-    .bytes_per_us = shuffle_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = shuffle_configuration,
 };

@@ -2,7 +2,6 @@
  * little-endian. No document of v3 can say that; it stands in those that are made of v2's. */
 #include <string.h>
 
-#include "core/base/num.h"
 #include "core/codec/parameter.h"
 
 #define NAME         "v2.struct"
@@ -109,12 +108,6 @@ static enum zd_status v2_struct_configuration(const void *state, struct zd_json 
     return ZD_OK;
 }
 
-static uint64_t v2_struct_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 const struct zd_codec zd_codec_v2_struct = {
     .name = NAME,
     .kind = ZD_CODEC_ARRAY_BYTES,
@@ -125,6 +118,6 @@ const struct zd_codec zd_codec_v2_struct = {
     .close = zd_free,
     .decode = v2_struct_convert,
     .encode = v2_struct_convert,
-    .bytes_per_us = v2_struct_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = v2_struct_configuration,
 };

@@ -154,6 +154,6 @@ const struct zd_codec zd_codec_vlen_array = {
     .close = zd_free,
     .decode = vlen_array_decode,
     .encode = vlen_array_encode,
-    .bytes_per_us = zd_vlen_bytes_per_us,
+    .find_bytes_per_us = zd_vlen_bytes_per_us,
     .configuration = vlen_array_configuration,
 };

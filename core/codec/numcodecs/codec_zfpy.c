@@ -117,12 +117,6 @@ static enum zd_status zfpy_encode(
     return zd_zfp_encode(&zfpy->zfp, decoded->data, ret_encoded, err);
 }
 
-static uint64_t zfpy_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 static enum zd_status zfpy_configuration(const void *state, struct zd_json **ret_json)
 {
     const struct zfpy *zfpy = state;
@@ -155,6 +149,6 @@ const struct zd_codec zd_codec_zfpy = {
     .close = zd_free,
     .decode = zfpy_decode,
     .encode = zfpy_encode,
-    .bytes_per_us = zfpy_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = zfpy_configuration,
 };

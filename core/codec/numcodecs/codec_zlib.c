@@ -108,22 +108,10 @@ static enum zd_status zlib_encode(
     return ZD_OK;
 }
 
-static uint64_t zlib_bytes_per_us(const void *state)
-{
-    (void)state;
-    return BYTES_PER_US;
-}
-
 static enum zd_status zlib_configuration(const void *state, struct zd_json **ret_json)
 {
     const struct zlib *zlib = state;
-    ZD_AUTO(zd_json) json = zd_json_new_object();
-    if (json == NULL) {
-        return ZD_NO_MEMORY;
-    }
-    ZD_TRY(zd_json_set(json, "level", zd_json_new_i64(zlib->level)));
-    *ret_json = ZD_TAKE(json);
-    return ZD_OK;
+    return zd_json_wrap("level", zd_json_new_i64(zlib->level), ret_json);
 }
 
 static const char *const aliases[] = {"zlib", NULL};
@@ -138,6 +126,6 @@ const struct zd_codec zd_codec_zlib = {
     .close = zd_free,
     .decode = zlib_decode,
     .encode = zlib_encode,
-    .bytes_per_us = zlib_bytes_per_us,
+    .bytes_per_us = BYTES_PER_US,
     .configuration = zlib_configuration,
 };
