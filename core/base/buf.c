@@ -84,3 +84,15 @@ bool zd_span_is(struct zd_span span, const char *text)
 {
     return zd_span_equal(span, zd_span_of(text));
 }
+
+struct zd_span zd_span_trim(struct zd_span span)
+{
+    while (span.len > 0 && (span.ptr[0] == ' ' || span.ptr[0] == '\t')) {
+        span.ptr++;
+        span.len--;
+    }
+    while (span.len > 0 && (span.ptr[span.len - 1] == ' ' || span.ptr[span.len - 1] == '\t')) {
+        span.len--;
+    }
+    return span;
+}

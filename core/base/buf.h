@@ -67,5 +67,6 @@ static inline struct zd_span zd_buf_span(const struct zd_buf *buf)
 struct zd_span zd_span_of(const char *text);
 bool zd_span_equal(struct zd_span a, struct zd_span b);
 bool zd_span_is(struct zd_span span, const char *text);
+struct zd_span zd_span_trim(struct zd_span span); /* without spaces and tabs at both ends */
 
 #endif

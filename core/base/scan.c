@@ -154,3 +154,12 @@ bool zd_scan_is_utf8(struct zd_span text)
     }
     return true;
 }
+
+size_t zd_scan_n_digits(const struct zd_scan *scan)
+{
+    size_t n = 0;
+    while (scan->at + n < scan->end && scan->at[n] >= '0' && scan->at[n] <= '9') {
+        n++;
+    }
+    return n;
+}

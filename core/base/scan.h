@@ -15,7 +15,8 @@ struct zd_scan {
 struct zd_scan zd_scan_of(struct zd_span text);
 bool zd_scan_at_end(const struct zd_scan *scan);
 size_t zd_scan_position(const struct zd_scan *scan);
-void zd_scan_skip_spaces(struct zd_scan *scan); /* spaces and tabs */
+size_t zd_scan_n_digits(const struct zd_scan *scan); /* that come next */
+void zd_scan_skip_spaces(struct zd_scan *scan);      /* spaces and tabs */
 
 /** Moves past c when it is next. */
 bool zd_scan_char(struct zd_scan *scan, char c);

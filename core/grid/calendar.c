@@ -226,15 +226,6 @@ static bool read_digits(struct zd_scan *scan, size_t n, uint64_t max, uint64_t *
     return true;
 }
 
-static size_t n_digits_of(const struct zd_scan *scan)
-{
-    size_t n = 0;
-    while (scan->at + n < scan->end && scan->at[n] >= '0' && scan->at[n] <= '9') {
-        n++;
-    }
-    return n;
-}
-
 /* Four digits, or more behind a sign or not. */
 static bool read_year(struct zd_scan *scan, struct date *date)
 {
@@ -243,7 +234,7 @@ static bool read_year(struct zd_scan *scan, struct date *date)
     if (!is_negative) {
         (void)zd_scan_char(scan, '+');
     }
-    const size_t n = n_digits_of(scan);
+    const size_t n = zd_scan_n_digits(scan);
     if (n < 4 || !read_digits(scan, n, YEAR_MAX, &year)) {
         return false;
     }
@@ -263,7 +254,7 @@ static uint64_t days_in_month(const struct date *date)
 /* The fraction as if it had all digits. */
 static bool read_fraction(struct zd_scan *scan, uint64_t *ret_part)
 {
-    const size_t n = n_digits_of(scan);
+    const size_t n = zd_scan_n_digits(scan);
     if (n == 0 || n > DIGITS_MAX || !read_digits(scan, n, UINT64_MAX / 10, ret_part)) {
         return false;
     }

@@ -17,18 +17,6 @@
 
 static const char since[] = " since ";
 
-static struct zd_span trimmed(struct zd_span text)
-{
-    while (text.len > 0 && (text.ptr[0] == ' ' || text.ptr[0] == '\t')) {
-        text.ptr++;
-        text.len--;
-    }
-    while (text.len > 0 && (text.ptr[text.len - 1] == ' ' || text.ptr[text.len - 1] == '\t')) {
-        text.len--;
-    }
-    return text;
-}
-
 static char lower(uint8_t c)
 {
     return (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
@@ -50,9 +38,9 @@ static bool split(struct zd_span units, struct zd_span *ret_unit, struct zd_span
     for (size_t i = 0; i < units.len; i++) {
         if (has_word(units, i, since)) {
             const size_t end = i + sizeof since - 1;
-            *ret_unit = trimmed((struct zd_span){.ptr = units.ptr, .len = i});
+            *ret_unit = zd_span_trim((struct zd_span){.ptr = units.ptr, .len = i});
             *ret_reference =
-                trimmed((struct zd_span){.ptr = units.ptr + end, .len = units.len - end});
+                zd_span_trim((struct zd_span){.ptr = units.ptr + end, .len = units.len - end});
             return true;
         }
     }
@@ -95,7 +83,7 @@ enum zd_status zd_cf_time_parse(struct zd_span units, struct zd_span calendar,
         return zd_fail(err, ZD_UNSUPPORTED, "the units '%.*s' are not of the form UNIT since DATE",
             shown(units), (const char *)units.ptr);
     }
-    if (!zd_cf_calendar_find(trimmed(calendar), &time.calendar)) {
+    if (!zd_cf_calendar_find(zd_span_trim(calendar), &time.calendar)) {
         const enum zd_status status = zd_fail_name(err, "calendar", "unknown calendar '%.*s'",
             shown(calendar), (const char *)calendar.ptr);
         zd_fact_expected(err, "%s", zd_cf_calendar_names);
@@ -223,11 +211,6 @@ static double ratio(zd_i128 n, zd_i128 unit, unsigned bits)
 double zd_cf_time_float(const struct zd_cf_time *time, zd_i128 moment, unsigned bits)
 {
     return ratio(moment - time->reference, time->unit, bits);
-}
-
-double zd_cf_time_length(const struct zd_cf_time *time, zd_i128 attoseconds)
-{
-    return ratio(attoseconds, time->unit, 64);
 }
 
 bool zd_cf_time_ns(zd_i128 moment, int64_t *ret_ns)

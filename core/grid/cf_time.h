@@ -50,9 +50,6 @@ zd_i128 zd_cf_time_floor(const struct zd_cf_time *time, zd_i128 moment, zd_i128 
 /** A moment as the nearest float, rounded once. @param bits 32 or 64: of its type */
 double zd_cf_time_float(const struct zd_cf_time *time, zd_i128 moment, unsigned bits);
 
-/** A length of time in units, as the nearest float. */
-double zd_cf_time_length(const struct zd_cf_time *time, zd_i128 attoseconds);
-
 /** A moment as datetime64 in nanoseconds, rounded down. @return false: it does not fit */
 bool zd_cf_time_ns(zd_i128 moment, int64_t *ret_ns);
 

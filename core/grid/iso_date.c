@@ -26,19 +26,10 @@ static uint64_t power_of_ten(uint32_t n)
     return power;
 }
 
-static size_t n_digits_of(const struct zd_scan *scan)
-{
-    size_t n = 0;
-    while (scan->at + n < scan->end && scan->at[n] >= '0' && scan->at[n] <= '9') {
-        n++;
-    }
-    return n;
-}
-
 /* Between n_min and n_max digits, as many as are there; leading zeros are welcome. */
 static bool read_digits(struct zd_scan *scan, size_t n_min, size_t n_max, uint64_t *ret_value)
 {
-    const size_t n = n_digits_of(scan);
+    const size_t n = zd_scan_n_digits(scan);
     uint64_t value = 0;
     if (n < n_min || n > n_max) {
         return false;
@@ -64,7 +55,7 @@ static bool read_field(struct zd_scan *scan, size_t n_min, uint32_t *ret_field)
 /* Behind its point; as attoseconds. */
 static bool read_fraction(struct zd_scan *scan, uint32_t *ret_n_digits, uint64_t *ret_attoseconds)
 {
-    const size_t n = n_digits_of(scan);
+    const size_t n = zd_scan_n_digits(scan);
     uint64_t part;
     if (!read_digits(scan, 1, DIGITS_MAX, &part)) {
         return false;
@@ -100,7 +91,7 @@ static bool read_year(struct zd_scan *scan, const struct manner *manner, struct 
 static bool read_days(struct zd_scan *scan, const struct manner *manner, struct zd_iso_date *read)
 {
     uint64_t packed;
-    if (manner->is_loose && n_digits_of(scan) == PACKED_DIGITS) {
+    if (manner->is_loose && zd_scan_n_digits(scan) == PACKED_DIGITS) {
         if (!read_digits(scan, PACKED_DIGITS, PACKED_DIGITS, &packed)) {
             return false;
         }
@@ -156,7 +147,7 @@ static bool read_zone(struct zd_scan *scan, const struct manner *manner, struct 
     if (!is_west && !zd_scan_char(scan, '+')) {
         return true;
     }
-    const size_t n = n_digits_of(scan);
+    const size_t n = zd_scan_n_digits(scan);
     uint64_t value;
     if (n == 4 && read_digits(scan, 4, 4, &value)) { /* HHMM */
         hours = (uint32_t)(value / 100);
@@ -184,7 +175,7 @@ static bool read_date(struct zd_span text, const struct manner *manner, struct z
     if (manner->is_loose && read.n_fields == 3) {
         (void)(!has_time && zd_scan_char(&scan, ','));
         zd_scan_skip_spaces(&scan);
-        has_time = n_digits_of(&scan) > 0;
+        has_time = zd_scan_n_digits(&scan) > 0;
     }
     if ((has_time && !read_time(&scan, manner, &read)) ||
         ((has_time || manner->is_loose) && !read_zone(&scan, manner, &read))) {

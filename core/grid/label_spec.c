@@ -21,18 +21,6 @@ enum zd_status zd_label_spec_fail(struct zd_error *err, const char *expected, st
     return status;
 }
 
-static struct zd_span trimmed(struct zd_span text)
-{
-    while (text.len > 0 && (text.ptr[0] == ' ' || text.ptr[0] == '\t')) {
-        text.ptr++;
-        text.len--;
-    }
-    while (text.len > 0 && (text.ptr[text.len - 1] == ' ' || text.ptr[text.len - 1] == '\t')) {
-        text.len--;
-    }
-    return text;
-}
-
 /* The text before a byte. @param ret_rest the text after it @return false: there is no such byte */
 static bool cut(struct zd_span text, char at, struct zd_span *ret_first, struct zd_span *ret_rest)
 {
@@ -41,8 +29,8 @@ static bool cut(struct zd_span text, char at, struct zd_span *ret_first, struct 
         return false;
     }
     const size_t len = (size_t)(found - text.ptr);
-    *ret_first = trimmed((struct zd_span){.ptr = text.ptr, .len = len});
-    *ret_rest = trimmed((struct zd_span){.ptr = found + 1, .len = text.len - len - 1});
+    *ret_first = zd_span_trim((struct zd_span){.ptr = text.ptr, .len = len});
+    *ret_rest = zd_span_trim((struct zd_span){.ptr = found + 1, .len = text.len - len - 1});
     return true;
 }
 
@@ -116,7 +104,7 @@ enum zd_status zd_label_spec_parse(
     struct zd_label_spec spec = {.method = ZD_LABEL_EXACT, .step = 1};
     struct zd_span word;
     struct zd_span rest;
-    text = trimmed(text);
+    text = zd_span_trim(text);
     if (cut(text, ':', &word, &rest) && find_method(word, &spec.method)) {
         ZD_TRY(parse_method(text, rest, &spec, err));
     } else if (cut(text, '/', &word, &rest)) {

@@ -6,7 +6,6 @@
 #include "server/request/admit.h"
 #include "server/request/dependence.h"
 #include "server/request/handler.h"
-#include "server/runtime/server.h"
 #include "server/slice/slice_estimate.h"
 
 #define MEDIA_TYPE "image/png"
@@ -71,10 +70,7 @@ static enum zd_next step_take(struct zd_request *req)
     if (zd_picture_take(picture_of(req), &err) != ZD_OK) {
         return zd_respond_error(req, NULL, &err);
     }
-    const bool wants_tag =
-        req->is_head || req->conditions.if_match != NULL || req->conditions.if_none_match != NULL;
-    req->step = wants_tag ? zd_slice_read_survey : step_read;
-    return ZD_NEXT;
+    return zd_slice_read_tag(req, step_read);
 }
 
 static enum zd_next step_admit(struct zd_request *req)

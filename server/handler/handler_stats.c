@@ -283,10 +283,7 @@ static enum zd_next step_take(struct zd_request *req)
     if (take_memory(stats_of(req), &err) != ZD_OK) {
         return zd_respond_error(req, NULL, &err);
     }
-    const bool wants_tag =
-        req->is_head || req->conditions.if_match != NULL || req->conditions.if_none_match != NULL;
-    req->step = wants_tag ? zd_slice_read_survey : step_read;
-    return ZD_NEXT;
+    return zd_slice_read_tag(req, step_read);
 }
 
 static enum zd_next step_admit(struct zd_request *req)

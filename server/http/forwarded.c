@@ -16,18 +16,6 @@ static const char path_bytes[] =
 
 /* ---- pieces ---- */
 
-static struct zd_span trim(struct zd_span text)
-{
-    while (text.len > 0 && (text.ptr[0] == ' ' || text.ptr[0] == '\t')) {
-        text.ptr++;
-        text.len--;
-    }
-    while (text.len > 0 && (text.ptr[text.len - 1] == ' ' || text.ptr[text.len - 1] == '\t')) {
-        text.len--;
-    }
-    return text;
-}
-
 static bool is_word(struct zd_span text, const char *word)
 {
     return text.len == strlen(word) && strncasecmp((const char *)text.ptr, word, text.len) == 0;
@@ -71,7 +59,7 @@ static struct zd_span take_last(struct zd_span *list, uint8_t separator)
     }
     const struct zd_span last = {at == 0 ? list->ptr : list->ptr + at, list->len - at};
     *list = at == 0 ? (struct zd_span){0} : (struct zd_span){list->ptr, at - 1};
-    return trim(last);
+    return zd_span_trim(last);
 }
 
 /* Without its quotes; false: they are no pair around all of it. */

@@ -1,7 +1,6 @@
 /* Reading elements of one state of an array: what slices and statistics have in common. */
 #include "server/slice/slice_read.h"
 
-#include "core/base/num.h"
 #include "server/request/permission.h"
 #include "server/request/respond.h"
 #include "server/runtime/server.h"
@@ -372,6 +371,14 @@ enum zd_next zd_slice_read_survey(struct zd_request *req)
     }
     read->survey.seen = &read->seen;
     req->step = step_round;
+    return ZD_NEXT;
+}
+
+enum zd_next zd_slice_read_tag(struct zd_request *req, zd_step *read)
+{
+    const bool wants_tag =
+        req->is_head || req->conditions.if_match != NULL || req->conditions.if_none_match != NULL;
+    req->step = wants_tag ? zd_slice_read_survey : read;
     return ZD_NEXT;
 }
 

@@ -109,6 +109,10 @@ ZD_RESULT zd_slice_read_select(
  * kind->accept, or answers. */
 enum zd_next zd_slice_read_survey(struct zd_request *req);
 
+/** Survey first for clients that only want the entity tag, or compare it; go on with `read` for the
+ * others. @return what the step returns */
+enum zd_next zd_slice_read_tag(struct zd_request *req, zd_step *read);
+
 /** A step: asks for the next chunks of the fetch, works on them, and goes on with kind->worked. */
 enum zd_next zd_slice_read_chunks(struct zd_request *req);
 

@@ -24,18 +24,6 @@ void zd_s3_credentials_done(struct zd_s3_credentials *credentials)
     *credentials = (struct zd_s3_credentials){0};
 }
 
-static bool same(const char *a, const char *b)
-{
-    return a != NULL && b != NULL && strcmp(a, b) == 0;
-}
-
-bool zd_s3_credentials_equal(const struct zd_s3_credentials *a, const struct zd_s3_credentials *b)
-{
-    return same(a->access_key_id, b->access_key_id) &&
-           same(a->secret_access_key, b->secret_access_key) &&
-           same(a->session_token, b->session_token);
-}
-
 /* ---- values ---- */
 
 /* A header must not get a line more, nor a signature another part. */

@@ -41,9 +41,6 @@ ZD_RESULT zd_s3_credentials_init(const struct zd_s3_secrets *secrets, const char
 /** Overwrite and release them; accepts zeroed ones. */
 void zd_s3_credentials_done(struct zd_s3_credentials *credentials);
 
-/** Whether two are the same credentials. */
-bool zd_s3_credentials_equal(const struct zd_s3_credentials *a, const struct zd_s3_credentials *b);
-
 /**
  * Read credentials in a text of AWS's format: sections "[profile]" with lines "name = value".
  *

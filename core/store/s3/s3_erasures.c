@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/base/text.h"
-#include "core/store/contract/key.h"
 #include "core/store/s3/s3_answer.h"
+#include "core/store/s3/s3_xml.h"
 
 #define BODY_BYTES    ((size_t)4 << 20)
 #define ENTRIES_A_KEY 2 /* of an answer: more are none of ours */
@@ -28,17 +28,6 @@ static struct zd_s3_erasure *erasure_of(const struct zd_list *link)
 
 /* ---- the request ---- */
 
-static void add_escaped(struct zd_text *text, const char *bytes)
-{
-    for (const char *at = bytes; *at != '\0'; at++) {
-        if (strchr("&<>\"", *at) != NULL) {
-            zd_text_addf(text, "&#%d;", *at);
-        } else {
-            zd_text_add_char(text, *at);
-        }
-    }
-}
-
 /* Not quiet: an engine that leaves a key out has not said that it is erased. */
 enum zd_status zd_s3_erasures_write(
     const struct zd_list *erasures, const char *prefix, struct zd_buf **ret_body)
@@ -48,12 +37,12 @@ enum zd_status zd_s3_erasures_write(
     for (const struct zd_list *at = erasures->next; at != erasures; at = at->next) {
         const struct zd_s3_erasure *erasure = erasure_of(at);
         zd_text_add(&text, "<Object><Key>");
-        add_escaped(&text, prefix);
-        add_escaped(&text, erasure->key);
+        zd_s3_xml_add_escaped(&text, prefix);
+        zd_s3_xml_add_escaped(&text, erasure->key);
         zd_text_add(&text, "</Key>");
         if (erasure->tag[0] != '\0') {
             zd_text_add(&text, "<ETag>");
-            add_escaped(&text, erasure->tag);
+            zd_s3_xml_add_escaped(&text, erasure->tag);
             zd_text_add(&text, "</ETag>");
         }
         zd_text_add(&text, "</Object>");

@@ -14,6 +14,7 @@
 
 #include "core/base/num.h"
 #include "core/store/s3/s3_answer.h"
+#include "core/store/s3/s3_xml.h"
 
 #define PART_TRIES      3
 #define ABORT_TRIES     2
@@ -211,17 +212,6 @@ static void completed(struct zd_s3_call *call)
     abort_upload(upload);
 }
 
-static void add_escaped(struct zd_text *text, const char *bytes)
-{
-    for (const char *at = bytes; *at != '\0'; at++) {
-        if (strchr("&<>\"", *at) != NULL) {
-            zd_text_addf(text, "&#%d;", *at);
-        } else {
-            zd_text_add_char(text, *at);
-        }
-    }
-}
-
 static enum zd_status list_parts(struct zd_s3_upload *upload)
 {
     ZD_SCOPED_TEXT(text, PART_LIST_BYTES);
@@ -229,7 +219,7 @@ static enum zd_status list_parts(struct zd_s3_upload *upload)
         &text, "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">");
     for (uint32_t i = 0; i < upload->n_parts; i++) {
         zd_text_addf(&text, "<Part><PartNumber>%u</PartNumber><ETag>&#34;", i + 1);
-        add_escaped(&text, upload->part_tag[i]);
+        zd_s3_xml_add_escaped(&text, upload->part_tag[i]);
         zd_text_add(&text, "&#34;</ETag></Part>");
     }
     zd_text_add(&text, "</CompleteMultipartUpload>");

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/text.h"
-
 struct reading {
     XML_Parser parser;
     zd_s3_xml_element element;
@@ -156,5 +154,16 @@ void zd_s3_xml_error(struct zd_span bytes, char ret_code[ZD_S3_CODE_BYTES_MAX + 
     const enum zd_status status = zd_s3_xml_read(bytes, take_code, ret_code, NULL);
     if (status != ZD_OK || strspn(ret_code, ZD_S3_CODE_CHARS) != strlen(ret_code)) {
         ret_code[0] = '\0';
+    }
+}
+
+void zd_s3_xml_add_escaped(struct zd_text *text, const char *bytes)
+{
+    for (const char *at = bytes; *at != '\0'; at++) {
+        if (strchr("&<>\"", *at) != NULL) {
+            zd_text_addf(text, "&#%d;", *at);
+        } else {
+            zd_text_add_char(text, *at);
+        }
     }
 }

@@ -4,6 +4,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/status.h"
+#include "core/base/text.h"
 
 #define ZD_S3_XML_DEPTH_MAX      8
 #define ZD_S3_XML_PATH_BYTES_MAX 256
@@ -42,5 +43,8 @@ ZD_RESULT zd_s3_xml_read(
  * @param ret_code "" where it tells none, or none that is a word
  */
 void zd_s3_xml_error(struct zd_span bytes, char ret_code[ZD_S3_CODE_BYTES_MAX + 1]);
+
+/** Add the text of an element. */
+void zd_s3_xml_add_escaped(struct zd_text *text, const char *bytes);
 
 #endif
