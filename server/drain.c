@@ -2,7 +2,6 @@
 #include "server/drain.h"
 
 #include "core/base/num.h"
-#include "server/config/config.h"
 #include "server/data/dataset.h"
 #include "server/data/events.h"
 #include "server/front/front.h"

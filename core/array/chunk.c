@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/base/num.h"
-
 #define PART_CHUNK_MIN (16 << 10) /* smaller chunks are read whole: that costs no more */
 #define PART_SHARE     2          /* a part is had alone when it is no more than 1/2 of its chunk */
 

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "core/base/half.h"
-#include "core/base/num.h"
 
 #define DIGITS_MAX         17 /* of a double: enough for every value */
 #define TEXT_BYTES         64

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/num.h"
-
 #define FIRST_CAP 8
 
 static void fault_done(struct zd_fault *fault)

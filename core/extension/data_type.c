@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/base/json_schema.h"
-#include "core/base/num.h"
 #include "core/base/scan.h"
 #include "core/grid/struct_fields.h"
 

@@ -1,7 +1,6 @@
 /* example.array-statistics: bounds of the elements, which writes keep true. */
 #include <math.h>
 
-#include "core/base/num.h"
 #include "core/extension/extension.h"
 #include "core/grid/scalar.h"
 

@@ -1,7 +1,6 @@
 /* example.offset: the array begins at another element than the first that is stored. */
 #include <inttypes.h>
 
-#include "core/base/num.h"
 #include "core/extension/extension.h"
 
 #define NAME "example.offset"

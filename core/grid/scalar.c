@@ -8,7 +8,6 @@
 
 #include "core/base/base64.h"
 #include "core/base/num.h"
-#include "core/base/scan.h"
 #include "core/grid/calendar.h"
 #include "core/grid/scalar_float.h"
 #include "core/grid/list_scalar.h"

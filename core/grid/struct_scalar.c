@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/base/base64.h"
-#include "core/base/num.h"
 
 static bool is_struct(const struct zd_field *field)
 {

@@ -5,7 +5,6 @@
 
 #include "core/base/base64.h"
 #include "core/base/emit.h"
-#include "core/base/num.h"
 
 static enum zd_status refuse(const struct zd_dtype *dtype, const struct zd_json *json,
     const char *expected, struct zd_error *err)

@@ -4,12 +4,10 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/num.h"
 #include "core/base/own.h"
-#include "core/base/scan.h"
 #include "server/config/config_args.h"
 #include "server/config/dataset_config.h"
 

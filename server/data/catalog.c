@@ -20,12 +20,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/hash.h"
 #include "core/base/num.h"
 #include "server/data/key_list.h"
 #include "server/data/node_documents.h"
 #include "server/data/shadowed.h"
-#include "server/data/tag.h"
 #include "server/runtime/gather.h"
 #include "server/runtime/server.h"
 

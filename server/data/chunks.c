@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "core/array/chunk.h"
-#include "core/base/num.h"
 #include "server/data/object_cache.h"
 #include "server/data/range_read.h"
 #include "server/data/shard_lookup.h"

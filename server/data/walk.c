@@ -16,7 +16,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "core/base/num.h"
 #include "core/store/contract/path.h"
 #include "server/data/ahead.h"
 #include "server/data/key_list.h"

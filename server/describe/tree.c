@@ -6,7 +6,6 @@
 
 #include "core/base/aside.h"
 #include "core/base/json_grammar.h"
-#include "core/base/scan.h"
 #include "core/store/contract/path.h"
 #include "core/store/contract/store.h"
 #include "server/describe/tree_cursor.h"

@@ -101,7 +101,7 @@ static uint64_t element_text_max(const struct zd_dtype *dtype, uint32_t rank)
     return zd_scalar_text_max(dtype) + (uint64_t)rank * 2 * (2 * (uint64_t)rank + 4);
 }
 
-uint64_t zd_format_answer_columns_max(const struct zd_answer *answer)
+static uint64_t columns_max_of(const struct zd_answer *answer)
 {
     uint64_t bytes = 0;
     for (uint32_t d = 0; answer->column != NULL && d < answer->rank; d++) {
@@ -119,7 +119,7 @@ static uint64_t header_text_max(const struct zd_answer *answer)
 
 size_t zd_format_answer_text_max(const struct zd_answer *answer)
 {
-    const uint64_t columns = zd_format_answer_columns_max(answer);
+    const uint64_t columns = columns_max_of(answer);
     if (answer->n_elements == 0) {
         return EMPTY_TEXT_BYTES_MAX + header_text_max(answer);
     }

@@ -88,9 +88,6 @@ void zd_format_add_lengths(struct zd_text *text, const uint64_t *length, uint32_
 /** A ceiling for the answer as text: no format needs more. */
 size_t zd_format_answer_text_max(const struct zd_answer *answer);
 
-/** A ceiling for the text of all columns of one row; 0: there are none. */
-uint64_t zd_format_answer_columns_max(const struct zd_answer *answer);
-
 /* Bytes of a body before its elements: NumPy reads no longer heads. */
 #define ZD_BODY_HEAD_MAX 10240
 

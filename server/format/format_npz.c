@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "core/base/num.h"
 #include "core/grid/widen.h"
 #include "server/format/zip_writer.h"
 

@@ -4,9 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/base64.h"
 #include "core/base/half.h"
-#include "core/base/num.h"
 #include "core/dialect/dialect.h"
 #include "core/grid/scalar.h"
 

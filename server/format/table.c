@@ -2,7 +2,6 @@
 #include "server/format/table.h"
 
 #include "core/base/emit.h"
-#include "core/base/num.h"
 #include "server/format/column.h"
 
 #define NAME_BYTES_MAX 65536

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "core/base/num.h"
 #include "core/base/scan.h"
 #include "core/grid/scalar.h"
 #include "core/grid/variable.h"

@@ -15,7 +15,6 @@
 #include "server/data/dataset.h"
 #include "server/data/events.h"
 #include "server/data/object_cache.h"
-#include "server/data/shard_lookup.h"
 #include "server/request/admit.h"
 #include "server/request/access/audit.h"
 #include "server/request/body.h"

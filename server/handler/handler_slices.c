@@ -8,7 +8,6 @@
 #include "server/request/body.h"
 #include "server/request/handler.h"
 #include "server/request/permission.h"
-#include "server/runtime/server.h"
 #include "server/slice/read_ahead.h"
 #include "server/slice/slice_estimate.h"
 #include "server/slice/slice_set.h"

@@ -14,7 +14,6 @@
 
 #include "core/base/hash.h"
 #include "core/base/num.h"
-#include "core/store/contract/path.h"
 #include "server/data/listing_read.h"
 #include "server/data/walk.h"
 #include "server/describe/tree.h"

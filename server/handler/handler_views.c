@@ -7,7 +7,6 @@
  */
 #include <string.h>
 
-#include "core/base/scan.h"
 #include "server/data/object_cache.h"
 #include "server/handler/handler_chunks.h"
 #include "server/handler/handler_keys.h"

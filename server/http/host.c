@@ -6,8 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/base/num.h"
-
 static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 
 struct zd_span zd_host_of_target(const char *target)

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/num.h"
 #include "core/base/scan.h"
 #include "server/http/escape.h"
 

@@ -117,7 +117,7 @@ static bool is_random(struct zd_span run)
     return n_changes >= run.len / (is_one_case ? 8 : 4) && !is_uuid(run);
 }
 
-bool zd_redact_has_shape(struct zd_span word)
+static bool has_shape(struct zd_span word)
 {
     /* RFC 7519: the head of a JWT is a JSON object, and {" is eyJ. */
     if (word.len >= JWT_LEN_MIN && memcmp(word.ptr, "eyJ", 3) == 0) {
@@ -259,7 +259,7 @@ static bool has_secrets(struct zd_span text, size_t n_decodings);
  * @param n_decodings at most */
 static bool is_secret(struct zd_span word, size_t n_decodings)
 {
-    if (zd_redact_has_shape(word) || (is_scheme(word) && memchr(word.ptr, '+', word.len) != NULL)) {
+    if (has_shape(word) || (is_scheme(word) && memchr(word.ptr, '+', word.len) != NULL)) {
         return true;
     }
     if (!is_encoded(word)) {
@@ -537,5 +537,5 @@ bool zd_redact_text(const char *text, struct zd_text *secrets, struct zd_text *t
 
 const char *zd_redact_word(const char *word)
 {
-    return zd_redact_has_shape(zd_span_of(word)) ? ZD_REDACT_MARK : word;
+    return has_shape(zd_span_of(word)) ? ZD_REDACT_MARK : word;
 }

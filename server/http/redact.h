@@ -34,9 +34,6 @@ bool zd_redact_target(const char *target, struct zd_text *secrets, struct zd_tex
  */
 bool zd_redact_text(const char *text, struct zd_text *secrets, struct zd_text *to);
 
-/** Whether a word has the shape of a credential: it is hidden wherever it stands. */
-bool zd_redact_has_shape(struct zd_span word);
-
 /** A word that is no sentence, such as a method, or ZD_REDACT_MARK. */
 const char *zd_redact_word(const char *word);
 

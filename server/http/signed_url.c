@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/base/base64.h"
-#include "core/base/num.h"
 #include "core/base/scan.h"
 
 #define SIGNED_BYTES_MAX (256U << 10) /* path, query and little more: both are bounded earlier */

@@ -2,14 +2,12 @@
  */
 #include "server/picture/picture.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "core/base/decimal.h"
 #include "core/base/num.h"
 #include "core/picture/colormap.h"
 #include "server/request/admit.h"
-#include "server/runtime/server.h"
 
 #define FLIGHT_BYTES_MAX (UINT64_C(64) << 20) /* decoded chunks held at once */
 #define ELEMENT_NS       2                    /* to add one */

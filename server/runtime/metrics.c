@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/base/own.h"
-#include "core/base/text.h"
 
 const double zd_metrics_bounds[ZD_METRICS_BUCKETS] = {
     .005, .01, .025, .05, .075, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10};

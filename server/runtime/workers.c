@@ -19,7 +19,7 @@
 #define LOT_SHARE        2      /* jobs together hold the loop for no more than 2 cheap ones */
 #define NICENESS         5      /* of workers, more than the loop thread's, which goes first */
 
-uint32_t zd_workers_count(const struct zd_settings *settings)
+static uint32_t count_of(const struct zd_settings *settings)
 {
     const long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
     const uint64_t n_default = n_cores > WORKERS_AT_LEAST ? (uint64_t)n_cores : WORKERS_AT_LEAST;
@@ -28,7 +28,7 @@ uint32_t zd_workers_count(const struct zd_settings *settings)
 
 uint32_t zd_workers_threads(const struct zd_settings *settings)
 {
-    return zd_workers_count(settings) * QUEUES;
+    return count_of(settings) * QUEUES;
 }
 
 bool zd_workers_is_cheap(const struct zd_workers *workers, uint64_t cost_ns)
@@ -226,7 +226,7 @@ void zd_workers_init(struct zd_workers *workers, uv_loop_t *loop,
         .loop = loop,
         .settings = settings,
         .metrics = metrics,
-        .n_workers = zd_workers_count(settings),
+        .n_workers = count_of(settings),
     };
     zd_list_init(&workers->small.turns);
     zd_list_init(&workers->large.turns);

@@ -62,10 +62,6 @@ struct zd_workers {
     uv_idle_t idle;         /* runs it */
 };
 
-/** How many worker threads the settings ask for: so many for small requests, and for large ones.
- * Thread: any. */
-uint32_t zd_workers_count(const struct zd_settings *settings);
-
 /** How many threads that takes. Thread: any. */
 uint32_t zd_workers_threads(const struct zd_settings *settings);
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/base/decimal.h"
-#include "core/base/num.h"
 #include "core/base/scan.h"
 #include "server/request/body.h"
 

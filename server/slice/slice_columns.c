@@ -1,7 +1,6 @@
 /* Names of the positions of a result in a table. */
 #include "server/slice/slice_columns.h"
 
-#include "core/base/num.h"
 #include "core/grid/scalar.h"
 #include "server/format/column.h"
 #include "server/request/permission.h"

@@ -149,7 +149,7 @@ bool zd_slice_result_joins(const struct zd_slice_result *result)
     return result->reduces || result->coarsens;
 }
 
-bool zd_slice_result_is_plain(const struct zd_slice_result *result)
+static bool is_plain(const struct zd_slice_result *result)
 {
     return !decodes(result) && !converts(result) && !zd_slice_result_joins(result);
 }
@@ -197,7 +197,7 @@ void zd_slice_result_answer(struct zd_slice_result *result, struct zd_answer *re
 
 static uint64_t raw_bytes(const struct zd_slice_result *result, uint64_t n_band)
 {
-    return zd_slice_result_is_plain(result) || zd_slice_result_joins(result)
+    return is_plain(result) || zd_slice_result_joins(result)
                ? 0
                : n_band * result->node->meta->dtype.bytes;
 }
@@ -517,7 +517,7 @@ bool zd_slice_result_work(struct zd_slice_result *result, struct zd_fetch *fetch
 {
     if (!result->is_making) {
         const bool has_more = take_parts(result, fetch);
-        result->is_making = !zd_slice_result_is_plain(result) && !has_more && fetch->is_last;
+        result->is_making = !is_plain(result) && !has_more && fetch->is_last;
         if (!result->is_making || result->has_failed) {
             return has_more && !result->has_failed;
         }
@@ -539,7 +539,7 @@ static uint64_t cells_cost_ns(const struct zd_slice_result *result, const struct
 
 uint64_t zd_slice_result_cost_ns(const struct zd_slice_result *result, const struct zd_fetch *fetch)
 {
-    const bool is_made = !zd_slice_result_is_plain(result) && fetch->is_last;
+    const bool is_made = !is_plain(result) && fetch->is_last;
     return fetch->copy_ns + cells_cost_ns(result, fetch) +
            (is_made ? result->n_elements * MADE_NS : 0);
 }

@@ -76,9 +76,6 @@ ZD_RESULT zd_slice_result_plan(struct zd_slice_result *result,
 
 void zd_slice_result_done(struct zd_slice_result *result);
 
-/** Whether elements go into the answer as they are. */
-bool zd_slice_result_is_plain(const struct zd_slice_result *result);
-
 /** Whether several elements become one: what is read is no measure of what is answered. */
 bool zd_slice_result_joins(const struct zd_slice_result *result);
 

@@ -1,7 +1,6 @@
 /* The selection of a slice, once its array is known. */
 #include "server/slice/slice_select.h"
 
-#include "core/base/num.h"
 #include "core/grid/label_select.h"
 #include "server/data/object_cache.h"
 #include "server/request/permission.h"

@@ -3,11 +3,9 @@
 
 #include <string.h>
 
-#include "core/base/num.h"
 #include "core/store/contract/path.h"
 #include "server/request/permission.h"
 #include "server/request/respond.h"
-#include "server/runtime/server.h"
 
 #define ARRAYS_MAX 256 /* of one answer, without their coordinates */
 #define PARTS_MAX  1024

@@ -4,7 +4,6 @@
 #include "core/base/num.h"
 #include "server/request/permission.h"
 #include "server/request/respond.h"
-#include "server/runtime/server.h"
 #include "server/slice/slice_set.h"
 
 static zd_step step_round;

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "core/base/num.h"
 #include "core/dialect/chunk_key.h"
 #include "core/dialect/drafts/draft_keys.h"
 #include "core/dialect/drafts/draft_node.h"

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "core/base/num.h"
 #include "core/dialect/node_name.h"
 
 enum zd_status zd_draft_keys_add_document(

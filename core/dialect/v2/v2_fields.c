@@ -3,7 +3,6 @@
 
 #include <assert.h>
 
-#include "core/base/num.h"
 #include "core/grid/struct_fields.h"
 
 /* A list that is read, within others. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/base/base64.h"
-#include "core/base/num.h"
 #include "core/dialect/v2/v2_filters.h"
 #include "core/extension/data_type.h"
 #include "core/grid/scalar.h"

@@ -61,7 +61,7 @@ void zd_v3_judge_unsupported(const struct zd_v3_judge *judge, enum zd_point poin
 }
 
 /* Judge a length: an integer of 0 or more. */
-bool zd_v3_judge_extent(const struct zd_v3_judge *judge, const struct zd_json *json,
+static bool judge_extent(const struct zd_v3_judge *judge, const struct zd_json *json,
     const struct zd_pointer *at, uint64_t *ret_length)
 {
     if (zd_json_u64(json, ret_length)) {
@@ -94,7 +94,7 @@ bool zd_v3_judge_extents(const struct zd_v3_judge *judge, const struct zd_json *
     bool good = true;
     for (size_t d = 0; d < n; d++) {
         const struct zd_pointer place = zd_pointer_element(at, d);
-        good = zd_v3_judge_extent(judge, zd_json_element(json, d), &place, &ret_length[d]) && good;
+        good = judge_extent(judge, zd_json_element(json, d), &place, &ret_length[d]) && good;
     }
     *ret_rank = (uint32_t)n;
     return good;

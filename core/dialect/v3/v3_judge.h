@@ -40,10 +40,6 @@ void zd_v3_judge_wrong_type(const struct zd_v3_judge *judge, const struct zd_poi
 void zd_v3_judge_unsupported(const struct zd_v3_judge *judge, enum zd_point point, const char *name,
     const struct zd_pointer *at);
 
-/** Judge a length: an integer of 0 or more; false with a fault. */
-bool zd_v3_judge_extent(const struct zd_v3_judge *judge, const struct zd_json *json,
-    const struct zd_pointer *at, uint64_t *ret_length);
-
 /** A list of lengths, rank entries; false with all its faults. */
 bool zd_v3_judge_extents(const struct zd_v3_judge *judge, const struct zd_json *json,
     const struct zd_pointer *at, uint64_t ret_length[ZD_RANK_MAX], uint32_t *ret_rank);

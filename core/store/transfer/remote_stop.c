@@ -1,7 +1,6 @@
 /* The end of what remote stores wait for. */
 #include "core/store/transfer/remote_stop.h"
 
-#include "core/base/num.h"
 #include "core/store/remote/endpoint.h"
 #include "core/store/transfer/transfer.h"
 

@@ -6,7 +6,6 @@
 #include <uv.h>
 
 #include "core/base/emit.h"
-#include "core/base/num.h"
 #include "server/config/networks.h"
 #include "server/data/dataset.h"
 #include "server/http/redact.h"
