@@ -10,7 +10,6 @@
 #define AS_A_US        INT64_C(1000000000000)
 #define DAYS_A_MONTH   30  /* 360_day */
 #define DAYS_A_YEAR    365 /* noleap */
-#define QUOTIENT_BITS  64
 #define FRACTION_BITS  64
 #define MOMENT_BITS    126
 #define UNITS_TEXT_MAX 100
@@ -176,42 +175,6 @@ bool zd_cf_time_of_f64(const struct zd_cf_time *time, double value, zd_i128 *ret
 }
 
 /* ---- moments to numbers ---- */
-
-zd_i128 zd_cf_time_floor(const struct zd_cf_time *time, zd_i128 moment, zd_i128 *ret_rest)
-{
-    return zd_cf_calendar_divide(moment - time->reference, time->unit, ret_rest);
-}
-
-/* The nearest float to n / unit, rounded once: 64 bits of the quotient, and whether any follow. */
-static double ratio(zd_i128 n, zd_i128 unit, unsigned bits)
-{
-    const zd_u128 size = n < 0 ? -(zd_u128)n : (zd_u128)n;
-    zd_u128 quotient = size / (zd_u128)unit;
-    zd_u128 rest = size % (zd_u128)unit;
-    bool has_more = false;
-    int exponent = 0;
-    if (size == 0) {
-        return 0;
-    }
-    for (; (quotient >> QUOTIENT_BITS) != 0; exponent++) {
-        has_more = has_more || (quotient & 1) != 0;
-        quotient >>= 1;
-    }
-    for (; exponent <= 0 && (quotient >> (QUOTIENT_BITS - 1)) == 0; exponent--) {
-        rest <<= 1;
-        quotient = quotient << 1 | (rest >= (zd_u128)unit ? 1U : 0U);
-        rest -= rest >= (zd_u128)unit ? (zd_u128)unit : 0;
-    }
-    has_more = has_more || rest != 0;
-    const uint64_t all = (uint64_t)quotient | (has_more ? 1U : 0U);
-    const double found = ldexp(bits == 32 ? (double)(float)all : (double)all, exponent);
-    return n < 0 ? -found : found;
-}
-
-double zd_cf_time_float(const struct zd_cf_time *time, zd_i128 moment, unsigned bits)
-{
-    return ratio(moment - time->reference, time->unit, bits);
-}
 
 bool zd_cf_time_ns(zd_i128 moment, int64_t *ret_ns)
 {

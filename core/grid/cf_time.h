@@ -44,12 +44,6 @@ bool zd_cf_time_of_u64(const struct zd_cf_time *time, uint64_t value, zd_i128 *r
  * nanoseconds): it says no more. @return false: NaN and infinities too */
 bool zd_cf_time_of_f64(const struct zd_cf_time *time, double value, zd_i128 *ret_moment);
 
-/** A moment as a number: the whole units, rounded down, and the attoseconds that remain. */
-zd_i128 zd_cf_time_floor(const struct zd_cf_time *time, zd_i128 moment, zd_i128 *ret_rest);
-
-/** A moment as the nearest float, rounded once. @param bits 32 or 64: of its type */
-double zd_cf_time_float(const struct zd_cf_time *time, zd_i128 moment, unsigned bits);
-
 /** A moment as datetime64 in nanoseconds, rounded down. @return false: it does not fit */
 bool zd_cf_time_ns(zd_i128 moment, int64_t *ret_ns);
 
