@@ -210,29 +210,21 @@ static bool fails(struct listing *listing, const struct zd_walk_node *found)
     return true;
 }
 
-/* A node of the walk. Kept when it is shown or compared. */
-static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
+/* Keep what a group says of the nodes below it. */
+static enum zd_status note_group(struct listing *listing, const struct zd_walk_node *found)
 {
-    struct listing *listing = ZD_CONTAINER(want, struct listing, walk);
-    struct zd_tree *tree = &listing->tree;
     struct zd_meta *meta = found->node == NULL ? NULL : found->node->meta;
-    if (fails(listing, found)) {
-        return false;
+    if (meta == NULL || !zd_parent_groups_says_something(meta)) {
+        return ZD_OK;
     }
-    if (meta != NULL && zd_parent_groups_says_something(meta)) {
-        listing->status = zd_parent_groups_add(&tree->above, found->path, meta);
-        zd_hash_add_u64(&listing->hash, found->node->tag);
-        if (listing->status != ZD_OK) {
-            listing->status = zd_fail(&listing->err, listing->status, "no memory for a listing");
-            return false;
-        }
-    }
-    const bool is_wanted =
-        zd_tree_wants(&tree->ask, found->path, meta == NULL ? ZD_NODE_UNKNOWN : meta->type);
-    listing->n_wanted += is_wanted ? 1 : 0;
-    if (!is_wanted && !tree->ask.check) {
-        return true;
-    }
+    zd_hash_add_u64(&listing->hash, found->node->tag);
+    return zd_parent_groups_add(&listing->tree.above, found->path, meta);
+}
+
+/* Add a node that is shown or compared. */
+static enum zd_status keep(struct listing *listing, const struct zd_walk_node *found)
+{
+    struct zd_meta *meta = found->node == NULL ? NULL : found->node->meta;
     const bool can_slice = found->node != NULL && found->node->layout != NULL;
     if (found->node == NULL) {
         listing->is_uncertain = true;
@@ -242,17 +234,37 @@ static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
     zd_hash_add(&listing->hash, zd_span_of(found->path));
     zd_hash_add_u64(&listing->hash, found->node == NULL ? 0 : found->node->tag);
     zd_hash_add(&listing->hash, zd_span_of(found->err == NULL ? "" : found->err->text));
-    listing->status = zd_tree_add(&tree->live, found->path, meta, can_slice, found->err);
+    listing->lot_bytes += found->node == NULL ? 0 : found->node->entry.bytes;
+    return zd_tree_add(&listing->tree.live, found->path, meta, can_slice, found->err);
+}
+
+/* A node of the walk. */
+static bool visit(struct zd_walk_want *want, const struct zd_walk_node *found)
+{
+    struct listing *listing = ZD_CONTAINER(want, struct listing, walk);
+    const struct zd_tree *tree = &listing->tree;
+    if (fails(listing, found)) {
+        return false;
+    }
+    const bool is_wanted = zd_tree_wants(
+        &tree->ask, found->path, found->node == NULL ? ZD_NODE_UNKNOWN : found->node->meta->type);
+    listing->n_wanted += is_wanted ? 1 : 0;
+    listing->status = note_group(listing, found);
+    if (listing->status == ZD_OK && (is_wanted || tree->ask.check)) {
+        listing->status = keep(listing, found);
+    }
     if (listing->status != ZD_OK) {
         listing->status = zd_fail(&listing->err, listing->status, "no memory for a listing");
         return false;
+    }
+    if (!is_wanted && !tree->ask.check) {
+        return true;
     }
     if (tree->ask.check && ++listing->n_compared > listing->nodes_max) {
         listing->status = zd_fail_limit(&listing->err, listing->nodes_max, listing->n_compared,
             "check=1 cannot compare this many nodes");
         return false;
     }
-    listing->lot_bytes += found->node == NULL ? 0 : found->node->entry.bytes;
     const struct lot *lot = &lots[listing->lot];
     want->rests = tree->live.n >= lot->n_rows ||
                   listing->lot_bytes >= zd_min_u64(lot->n_bytes, lot_bytes(listing));
