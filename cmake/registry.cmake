@@ -1,12 +1,13 @@
-# zd_registry(name folder type): every NAME_x.c in FOLDER or in one of its rooms defines `const struct TYPE TYPE_x`. The generated
-# source lists them all, in the order of their file names, as `zd_NAMEs[]`, ended by NULL. NAME.h is in FOLDER, or in a
-# fourth argument.
+# zd_registry(name folder type): every NAME_x.c in FOLDER or in one of its rooms, except NAME_impl.c, defines
+# `const struct TYPE TYPE_x`. The generated source lists them all, in the order of their file names, as `zd_NAMEs[]`, ended by
+# NULL. FOLDER/NAME.h, or a fourth argument, declares the list.
 function(zd_registry name folder type)
     set(header ${folder}/${name}.h)
     if(ARGC GREATER 3)
         set(header ${ARGV3})
     endif()
     file(GLOB_RECURSE members CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/${name}_*.c)
+    list(FILTER members EXCLUDE REGEX /${name}_impl.c$)
     if(ZD_LEFT_OUT) # files that this build does without
         list(FILTER members EXCLUDE REGEX ${ZD_LEFT_OUT})
     endif()
