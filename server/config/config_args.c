@@ -88,16 +88,11 @@ static void add_default(struct zd_text *text, const struct zd_setting *row)
 
 static void add_setting(struct zd_text *text, const struct zd_setting *row)
 {
-    const bool is_any =
-        row->type == ZD_SETTING_FLAG ||
-        (row->type == ZD_SETTING_WORD && row->choices == NULL && row->items == NULL);
     ZD_SCOPED_TEXT(meaning, 1024);
     zd_text_addf(&meaning, "%s ", row->meaning);
     add_default(&meaning, row);
-    if (!is_any) {
-        zd_text_add(&meaning, "; ");
-        zd_setting_add_bounds(row, &meaning);
-    }
+    zd_text_add(&meaning, "; ");
+    zd_setting_add_bounds(row, &meaning);
     zd_text_add(&meaning, ".");
     zd_help_row_add(text, row->full_name, meaning.at);
 }
