@@ -1,5 +1,5 @@
-/* Stores, for the files that implement one: a scheme, and what all schemes share. One file a scheme;
- * the build lists them. */
+/* Stores, for the files that implement one: a scheme, and what all schemes share. One file a
+ * scheme; the build lists them. */
 #ifndef ZD_CORE_STORE_CONTRACT_STORE_IMPL_H
 #define ZD_CORE_STORE_CONTRACT_STORE_IMPL_H
 
