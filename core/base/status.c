@@ -1,4 +1,4 @@
-/* What happened, and the text a person can act on. */
+/* The outcome of a call, and a text that a person can act on. */
 #include "core/base/status.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* What happened, and the text a person can act on. */
+/* The outcome of a call, and a text that a person can act on. */
 #ifndef ZD_CORE_BASE_STATUS_H
 #define ZD_CORE_BASE_STATUS_H
 
@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** What happened, never what HTTP says of it: server/http/problem.c maps a status to a code. */
+/** The outcome of a call. It is independent of HTTP: server/http/problem.c maps a status to a code.
+ */
 enum zd_status {
     ZD_OK = 0,
     ZD_INVALID,       /* the input breaks a rule: its author must change it */
@@ -61,7 +62,7 @@ enum zd_fact {
     ZD_FACT_RETRY = 1U << 10,
 };
 
-/** What a program can use of an error: each becomes a member of the problem document. */
+/** Facts of an error for programs: each becomes a member of the problem document. */
 struct zd_facts {
     uint32_t set;                      /* bits of enum zd_fact */
     uint32_t dim;                      /* the dimension at fault */
@@ -108,7 +109,7 @@ ZD_RESULT zd_fail_limit(struct zd_error *err, uint64_t limit, uint64_t requested
 ZD_RESULT zd_fail_name(struct zd_error *err, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** As zd_fail, with the facts expected and found; NULL: not that one. */
+/** Like zd_fail, with the facts expected and found; NULL leaves a fact out. */
 ZD_RESULT zd_fail_expected(struct zd_error *err, enum zd_status status, const char *expected,
     const char *found, const char *format, ...) __attribute__((format(printf, 5, 6)));
 

@@ -15,7 +15,7 @@ enum zd_node_stage {
     ZD_STAGES,
 };
 
-/** One key that some dialect has a document under. */
+/** A key under which some dialect has a document. */
 struct zd_node_document {
     struct zd_generation generation; /* as checked or read last; zero = absent */
     struct zd_store_read read;       /* its bytes are owned; of a long listing there are none */
@@ -33,7 +33,7 @@ struct zd_node_documents {
     uint32_t *number;            /* of all dialects in turn: which item, or none; owned */
 };
 
-/** What the dialects make of the documents that were read. */
+/** The dialects' reading of the documents. */
 struct zd_node_choice {
     const struct zd_dialect *dialect; /* the highest bidder, or NULL */
     uint32_t at;                      /* where its documents begin among all */
@@ -75,7 +75,7 @@ void zd_node_documents_leave_unread(struct zd_node_document *listing);
  * is that of listings. */
 struct zd_node_choice zd_node_documents_choose(struct zd_node_documents *documents);
 
-/** Those of the dialect that was chosen; borrowed. @param ret_stat of each of them */
+/** The documents of the chosen dialect; borrowed. @param ret_stat of each of them */
 struct zd_documents zd_node_documents_of(const struct zd_node_documents *documents,
     const struct zd_node_choice *choice, struct zd_stat ret_stat[ZD_DOCUMENTS_MAX]);
 

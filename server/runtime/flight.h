@@ -14,9 +14,9 @@ enum zd_freshness {
     ZD_JOINING, /* asked again for a late waiter: any work under way began after its question */
 };
 
-/** What one kind of work does at its end. */
+/** The hooks of a kind of work. */
 struct zd_flight_ops {
-    /** One step of the work. */
+    /** A step of the work. */
     enum zd_next (*step)(struct zd_flight *flight);
     /** The same for work that needs no machine, where `step` is NULL: begin it.
      * @return ZD_WAIT: zd_flight_end will be called; ZD_DONE */

@@ -25,7 +25,7 @@ struct zd_wait {
  * that still uses it has ended.
  */
 
-/** What a step, or a call that wants something, returns. */
+/** The result of a step, or of a call that wants something. */
 enum zd_next {
     ZD_NEXT, /* go on at once */
     ZD_WAIT, /* a wait is under way: its end goes on */

@@ -85,7 +85,7 @@ struct zd_store_ops {
 /** All schemes, ended by NULL; generated from the files core/store/store_*.c. */
 extern const struct zd_store_ops *const zd_stores[];
 
-/** As zd_store_open with a given scheme: how a store is put over config->inner. Thread: loop. */
+/** Like zd_store_open with a given scheme. It puts a store over config->inner. Thread: loop. */
 ZD_RESULT zd_store_open_as(const struct zd_store_ops *ops, const struct zd_store_config *config,
     struct zd_store **ret_store, struct zd_error *err);
 

@@ -126,7 +126,7 @@ START_TEST(the_first_told_may_cancel_the_others)
 }
 END_TEST
 
-/* One erasure is ready, the other still looks: if either leaves, the other one goes alone. */
+/* An erasure is ready, while another still looks: if either leaves, the other one goes alone. */
 START_TEST(the_remaining_erasure_goes_alone)
 {
     static const struct zd_reply reply[] = {
