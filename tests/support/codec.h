@@ -78,10 +78,10 @@ void zd_unit_check_stored(const struct zd_unit_stored *row);
 void zd_unit_check_round_trip(const char *codecs, uint64_t n);
 
 /**
- * Of what is stored of n bytes, no part that lacks its end decodes, nor does it with a byte more;
- * with a bit flipped it is refused, or, when that is not noticed, harmless.
+ * Damage the stored form of n bytes. Without its end, or with a byte more, it does not decode. With
+ * a flipped bit it is refused, or, if that is not noticed, harmless.
  *
- * @param is_checked what decodes then is what was encoded
+ * @param is_checked a damaged form that decodes gives the original
  */
 void zd_unit_check_damage(const char *codecs, uint64_t n, bool is_checked);
 
