@@ -178,7 +178,7 @@ static enum zd_next step_with_node(struct zd_request *req)
     if (want->wait.status == ZD_NOT_FOUND) {
         return zd_request_refuse_missing(req);
     }
-    if (zd_request_check_found(req, &want->wait)) {
+    if (zd_request_check_found(req, &want->wait) != ZD_NEXT) {
         return ZD_DONE;
     }
     zd_node_unref(req->node); /* when it is asked for again */
