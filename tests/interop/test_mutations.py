@@ -13,7 +13,7 @@ import warnings
 import pytest
 import zarr
 from live import CORPUS, STORES
-from rounds import rounds
+from search_rounds import rounds
 from zarr.core.buffer import default_buffer_prototype
 from zarr.storage import MemoryStore
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 from files import below, contents
-from rounds import rounds
+from search_rounds import rounds
 
 N = rounds(30_000, 12_000)
 

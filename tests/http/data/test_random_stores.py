@@ -12,7 +12,7 @@ import pytest
 import tensorstore
 import zarr
 from live import Server
-from rounds import rounds
+from search_rounds import rounds
 from zarr import codecs as v3
 
 SEED = int(os.environ.get("ZARRD_SEED", random.randrange(2**32)))

@@ -17,7 +17,7 @@ import pytest
 from arrays import crc32c
 from documents import GROUP, GZIP, LITTLE
 from live import Server
-from rounds import rounds
+from search_rounds import rounds
 
 
 def document(codecs=(LITTLE,), shape=(4, 4), chunks=(2, 2), **more):

@@ -10,7 +10,7 @@ import pytest
 from arrays import write_node
 from client import is_sanitized, memory_bytes
 from documents import ARRAY, GROUP
-from rounds import rounds
+from search_rounds import rounds
 
 T = "/v1/datasets/p/tree/"
 CODINGS = {"gzip": gzip.decompress, "zstd": lambda body: bytes(numcodecs.Zstd().decode(body))}

@@ -8,7 +8,7 @@ import shutil
 import pytest
 from client import JSON, NODES, PATCH, PATIENT, SANITIZED, is_sanitized, memory_bytes
 from documents import GROUP
-from rounds import rounds
+from search_rounds import rounds
 
 pytestmark = pytest.mark.large
 

@@ -9,7 +9,7 @@ import socket
 import pytest
 from client import DEADLINE_S, PATCH, PATIENT, SANITIZED, is_sanitized, memory_bytes, wait_until
 from documents import GROUP, array_document
-from rounds import rounds
+from search_rounds import rounds
 
 pytestmark = pytest.mark.large
 

@@ -10,7 +10,7 @@ import pytest
 from client import BYTES, JSON, PATCH, is_sanitized, memory_bytes
 from documents import CRC, GROUP, GZIP, LITTLE, array_document, shard, transpose
 from live import ROOT
-from rounds import rounds
+from search_rounds import rounds
 
 pytestmark = pytest.mark.large
 

@@ -20,7 +20,7 @@ import pytest
 from arrays import write_array, write_node, write_values
 from client import SANITIZED
 from documents import LITTLE, array_document, extension, group_document, shard
-from rounds import rounds
+from search_rounds import rounds
 from test_tokens import bearer, entry, write_tokens
 
 N = int(os.environ.get("ZARRD_INTERFERENCE") or (500 if SANITIZED else rounds(10000)))

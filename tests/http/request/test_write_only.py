@@ -19,7 +19,7 @@ from client import wait_until
 from documents import CRC, GZIP, GROUP, LITTLE, array_document, extension
 from files import TEMPORARY, below
 from live import ROOT
-from rounds import rounds
+from search_rounds import rounds
 
 DOCUMENT = json.loads((ROOT / "openapi" / "openapi.json").read_text())
 READING_POSTS = ("slices", "chunks", "sign")

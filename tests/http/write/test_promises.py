@@ -8,7 +8,7 @@ import random
 import pytest
 from live import Server
 from promise import DATASET, DIALECTS, Field
-from rounds import rounds
+from search_rounds import rounds
 
 N_CHANGES = int(os.environ.get("ZARRD_PROMISES") or rounds(10000))
 SHARDS = 4
