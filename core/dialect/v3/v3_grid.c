@@ -145,7 +145,7 @@ static bool judge_sum(const struct zd_v3_judge *judge, uint32_t d, const struct 
     zd_faults_add(judge->faults, ZD_FAULT_INVALID, "out_of_range", "chunk_grid", at, expected,
         found,
         "the chunks of dimension %" PRIu32 " end at %s, but the array ends at %s: first add chunk "
-                                           "lengths to the grid without changing the shape",
+        "lengths to the grid without changing the shape",
         d, found, expected);
     return false;
 }
